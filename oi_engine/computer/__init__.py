@@ -1,0 +1,1 @@
+"""The computer: runs approved code in live kernels."""

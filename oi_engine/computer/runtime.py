@@ -1,0 +1,119 @@
+"""What the computer needs of one language's runtime, and what a runtime says while code runs.
+
+A runtime is a live process (a Jupyter kernel, or a driver behind the driver protocol) that keeps its state between
+cells. It runs one cell at a time. It neither asks nor decides: whoever calls ``run`` holds the approval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Literal, Protocol
+
+from attrs import frozen
+
+
+@frozen
+class Text:
+    """Output of the program, as it came: not yet sanitized, not yet bounded. ``stream`` tells errors apart."""
+
+    text: str
+    stream: Literal["stdout", "stderr", "result", "traceback"] = "stdout"
+
+
+@frozen
+class ActiveLine:
+    """The line of the cell that runs now, from 1; ``None`` when none does."""
+
+    line: int | None
+
+
+@frozen
+class Rich:
+    """Output that is more than text, already in LMC terms.
+
+    ``type`` and ``format`` as in LMC messages: ``image`` with ``base64.png`` or ``base64.jpeg``, ``code`` with
+    ``html`` or ``javascript``; ``content`` is the base64 text or the source.
+    """
+
+    type: Literal["image", "code"]
+    format: str
+    content: str
+
+
+@frozen
+class InputRequest:
+    """The program waits for a line from the person. ``password``: do not show what is typed."""
+
+    prompt: str
+    password: bool = False
+
+
+@frozen
+class InputTaken:
+    """The program no longer waits (it was answered, stopped, or went on by itself)."""
+
+
+@frozen
+class Spilled:
+    """The runtime itself cut output short: ``omitted`` characters are not in the stream; ``path`` holds the whole."""
+
+    omitted: int
+    path: str
+
+
+@frozen
+class Notice:
+    """A word for the person and the model (the kernel fell back to another Python, say)."""
+
+    text: str
+
+
+@frozen
+class Finished:
+    """The cell ended; always the last event.
+
+    ``ok``; ``error`` (an exception, an exit status other than 0); ``interrupted`` (by ``interrupt``); ``died`` (the
+    process is gone: the next run starts a fresh one, variables are lost). ``detail`` is a short word for the person,
+    such as ``exit status 3``.
+    """
+
+    status: Literal["ok", "error", "interrupted", "died"] = "ok"
+    detail: str = ""
+
+
+RunEvent = Text | ActiveLine | Rich | InputRequest | InputTaken | Spilled | Notice | Finished
+
+
+class Runtime(Protocol):
+    """One language's live process."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process is there and can take a cell."""
+        ...
+
+    async def start(self) -> None:
+        """Start the process. Raises ``LanguageUnavailable`` or ``KernelFailed``, each with a remedy."""
+        ...
+
+    def run(self, code: str) -> AsyncGenerator[RunEvent, None]:
+        """Run one cell, starting the process first where it is not alive. Ends with one ``Finished``.
+
+        Closing the generator early interrupts the cell.
+        """
+        ...
+
+    def answer(self, text: str) -> None:
+        """Give the waiting program its line (without the newline). Raises ``UnknownInput`` where none waits."""
+        ...
+
+    async def interrupt(self) -> bool:
+        """Stop the running cell and keep the state; returns within a second.
+
+        False where the cell does not stop, in which case the caller decides on a restart.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End the process and everything that it started."""
+        ...

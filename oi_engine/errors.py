@@ -1,0 +1,109 @@
+"""Every error that the engine raises on purpose.
+
+::
+
+    OiError                      what went wrong, and what to do about it
+    ├── InvalidMessage           an LMC message or chunk that is not of the documented form
+    ├── InvalidSetting           a setting with a value that it cannot have
+    ├── MalformedStream          chunks out of order: a defect of the engine, never of the caller
+    ├── SessionError
+    │   ├── UnknownProposal      decided already, expired, or never made
+    │   ├── UnknownInput         no program waits for that input
+    │   └── SessionBusy          asked in a state that does not allow it
+    ├── GrantError               an attempt to run what nobody approved
+    ├── ComputerError
+    │   ├── LanguageUnavailable  the program that runs the language is not there
+    │   ├── KernelFailed         a kernel did not start
+    │   └── KernelDied           a kernel ended while code ran
+    └── ModelError               a turn's model failed; ``kind`` says how
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+ModelErrorKind = Literal[
+    "no_key",
+    "bad_key",
+    "unknown_model",
+    "quota",
+    "rate_limit",
+    "unreachable",
+    "dropped",
+    "context_length",
+    "malformed_reply",
+    "refused",
+    "worker_died",
+    "other",
+]
+
+
+class OiError(Exception):
+    """An error made for a person: ``message`` says what is wrong, ``remedy`` what to do (may be empty)."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.remedy}".rstrip()
+
+
+class InvalidMessage(OiError):
+    """An LMC message or chunk that is not of the documented form; the message names the field."""
+
+
+class InvalidSetting(OiError):
+    """A setting with a value that it cannot have; the message names the setting."""
+
+
+class MalformedStream(OiError):
+    """Chunks out of order."""
+
+
+class SessionError(OiError):
+    """A session was asked for something that it cannot do."""
+
+
+class UnknownProposal(SessionError):
+    """The proposal was decided already, has expired, or never existed."""
+
+
+class UnknownInput(SessionError):
+    """No program waits for that input."""
+
+
+class SessionBusy(SessionError):
+    """The session's state does not allow the request."""
+
+
+class GrantError(OiError):
+    """An attempt to run code that nobody approved, or to use an approval twice."""
+
+
+class ComputerError(OiError):
+    """Code could not be run."""
+
+
+class LanguageUnavailable(ComputerError):
+    """The program that runs the language is not installed; the remedy is the command that installs it."""
+
+
+class KernelFailed(ComputerError):
+    """A kernel or driver did not start."""
+
+
+class KernelDied(ComputerError):
+    """A kernel or driver ended while code ran; its variables are gone."""
+
+
+class ModelError(OiError):
+    """The model did not answer.
+
+    ``kind`` tells the cases apart for programs; ``message`` and ``remedy`` are for the person.
+    """
+
+    def __init__(self, kind: ModelErrorKind, message: str, remedy: str = "") -> None:
+        super().__init__(message, remedy)
+        self.kind: ModelErrorKind = kind

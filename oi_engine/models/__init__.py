@@ -1,0 +1,1 @@
+"""Language models: what a session asks for a reply."""

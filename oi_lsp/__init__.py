@@ -1,0 +1,1 @@
+"""The language server that hosts the interpreter engine."""

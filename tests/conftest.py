@@ -1,0 +1,45 @@
+"""What every test has: no way to the network."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+
+_LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")
+
+
+class NetworkBlocked(AssertionError):
+    """A test tried to reach something that is not this machine."""
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a socket connect to loopback and to paths, and fail the test that tries anything else."""
+    connect, connect_ex, getaddrinfo = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+
+    def check(host: Any) -> None:
+        if isinstance(host, str) and not host.startswith(_LOOPBACK):
+            raise NetworkBlocked(f"a test tried to reach {host}")
+
+    def guarded(self: socket.socket, address: Any) -> Any:
+        check(address[0] if isinstance(address, tuple) else None)
+        return connect(self, address)
+
+    def guarded_ex(self: socket.socket, address: Any) -> Any:
+        check(address[0] if isinstance(address, tuple) else None)
+        return connect_ex(self, address)
+
+    def guarded_lookup(host: Any, *rest: Any, **named: Any) -> Any:
+        check(host)
+        return getaddrinfo(host, *rest, **named)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+    monkeypatch.setattr(socket.socket, "connect_ex", guarded_ex)
+    monkeypatch.setattr(socket, "getaddrinfo", guarded_lookup)
+    # Child processes cannot be patched from here: point their proxies at a closed port, so that none gets out.
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "127.0.0.1,localhost,::1")
