@@ -196,7 +196,7 @@ def _literal(
     value = fields.get(key, default)
     if value not in allowed:
         raise InvalidMessage(f"{where}.{key} must be one of {', '.join(allowed)}; it is {_shown(value)}.")
-    return cast(str, value)
+    return value
 
 
 def _optional_literal(fields: Mapping[str, object], key: str, allowed: tuple[str, ...], where: str) -> str | None:
