@@ -74,6 +74,16 @@ class Notice:
     text: str
 
 
+@frozen
+class ModelInfo:
+    """What is known of a model; ``None`` where it is not known. Windows in tokens."""
+
+    supports_functions: bool | None = None
+    supports_vision: bool | None = None
+    context_window: int | None = None
+    max_output_tokens: int | None = None
+
+
 ModelEvent = TextDelta | ReasoningDelta | ToolCallDelta | Usage | Notice
 
 
@@ -87,6 +97,10 @@ class Model(Protocol):
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Ask for a reply."""
+        ...
+
+    async def info(self, model: str) -> ModelInfo:
+        """What is known of ``model``; an empty ``ModelInfo`` where nothing is. Never raises."""
         ...
 
     async def warm_up(self) -> None:

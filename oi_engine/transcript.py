@@ -1,0 +1,91 @@
+"""The transcript: the messages of a conversation, as a pure fold over the chunks of its stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import define, evolve, field
+
+from oi_engine.messages import STANDALONE, Chunk, Message
+from oi_engine.safety.sanitize import render_carriage_returns
+
+
+def joined_content(chunks: Iterable[Chunk]) -> Chunk:
+    """The content chunks of one message as one chunk: text joined, active lines dropped, progress bars settled."""
+    last: Chunk | None = None
+    parts: list[str] = []
+    for chunk in chunks:
+        if last is None or chunk.format != "active_line":
+            last = chunk
+        if isinstance(chunk.content, str) and chunk.format != "active_line":
+            parts.append(chunk.content)
+    if last is None:
+        raise ValueError("There is no message without a chunk.")
+    text = "".join(parts)
+    if last.type == "console":
+        return evolve(last, format="output", content=render_carriage_returns(text))
+    return evolve(last, content=text)
+
+
+@define
+class Transcript:
+    """Messages so far. ``apply`` takes the next chunk; reading is free at any time.
+
+    ``undo`` and ``reset`` are command chunks in the stream like all else, so that the fold knows of them. A turn ends
+    with a status chunk: undo takes back the last turn that is left.
+    """
+
+    messages: list[Message] = field(factory=list)
+    _head: Chunk | None = field(default=None, init=False)
+    _parts: list[Chunk] = field(factory=list, init=False)
+    _turns: list[int] = field(factory=list, init=False)
+    _between_turns: bool = field(default=True, init=False)
+
+    def apply(self, chunk: Chunk) -> None:
+        """Take the next chunk of the stream."""
+        if chunk.type == "command":
+            self._command(chunk)
+        elif chunk.type == "status":
+            self._between_turns = True
+        elif chunk.type in STANDALONE:
+            return
+        elif chunk.start:
+            self._start(chunk)
+        elif self._head is not None and chunk.end:
+            self.messages.append(self._finished(self._head))
+            self._head, self._parts = None, []
+        elif self._head is not None:
+            self._parts.append(chunk)
+
+    def _start(self, head: Chunk) -> None:
+        if self._between_turns:
+            self._turns.append(len(self.messages))
+            self._between_turns = False
+        self._head, self._parts = head, []
+
+    def _finished(self, head: Chunk) -> Message:
+        return Message(
+            role=head.role,
+            type=head.type,
+            content=joined_content(self._parts).content if self._parts else "",
+            format="output" if head.type == "console" else head.format,
+            recipient=head.recipient,
+            id=head.id,
+            created_at=head.created_at,
+            parent=head.parent,
+        )
+
+    def _command(self, chunk: Chunk) -> None:
+        if chunk.content == "reset":
+            self.messages.clear()
+            self._turns.clear()
+        elif chunk.content == "undo" and self._turns:
+            del self.messages[self._turns.pop() :]
+
+
+def fold(chunks: Iterable[Chunk]) -> list[Message]:
+    """The messages that a stream of chunks amounts to."""
+    transcript = Transcript()
+    for chunk in chunks:
+        transcript.apply(chunk)
+    return transcript.messages

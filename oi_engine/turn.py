@@ -1,0 +1,340 @@
+"""One turn: what the person asked, the model's replies, each block of code past the gate, until no code is left.
+
+``begin`` and ``end`` are synchronous and always happen; ``converse`` between them may be cancelled at any point. What
+it was at is told by what it left in the stream, and ``end`` puts that in order: no message stays open, every code
+message is answered (it ran, or a note says why not), and a failed turn says what failed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from typing import Protocol
+
+from attrs import frozen
+
+from oi_engine.approval import Cell, Gate, Grant, Proposal
+from oi_engine.computer.computer import Computer
+from oi_engine.computer.languages import LANGUAGES, canonical
+from oi_engine.computer.runtime import (
+    ActiveLine,
+    Finished,
+    InputRequest,
+    InputTaken,
+    Notice,
+    Rich,
+    RunEvent,
+    Text,
+)
+from oi_engine.errors import ComputerError, ModelError, OiError
+from oi_engine.messages import Chunk, Content, Message, new_id
+from oi_engine.models import model as models
+from oi_engine.models.model import Model
+from oi_engine.models.prompt import build_request
+from oi_engine.models.reply import ReplyParser
+from oi_engine.reply_writer import Block, ReplyWriter
+from oi_engine.session_state import PendingInput, Snapshot, State, UsageTotals
+from oi_engine.settings import Settings
+from oi_engine.stream import Stream
+
+log = logging.getLogger(__name__)
+
+
+@frozen
+class OwnCode:
+    """Code of the person's own."""
+
+    language: str
+    code: str
+
+
+@frozen
+class Request:
+    """What a turn serves: messages for the model, or code of the person's own."""
+
+    messages: tuple[Message, ...] = ()
+    own_code: OwnCode | None = None
+
+    @property
+    def text(self) -> str:
+        """The request in words, for the list of what waits."""
+        if self.own_code is not None:
+            return self.own_code.code
+        return "\n".join(message.text for message in self.messages if message.type == "message")
+
+
+@frozen
+class Decision:
+    """What the person decided: a grant (for the code as shown, or as they edited it), or no, with a reason."""
+
+    grant: Grant | None = None
+    edited: bool = False
+    reason: str = ""
+
+
+class Host(Protocol):
+    """What a turn has of its session."""
+
+    id: str
+    cwd: str
+    settings: Settings
+    model: Model
+    stream: Stream
+    gate: Gate
+    computer: Computer
+
+    @property
+    def messages(self) -> list[Message]: ...
+    @property
+    def snapshot(self) -> Snapshot: ...
+    def show_state(self, state: State) -> None: ...
+    def show_proposal(self, proposal: Proposal) -> None: ...
+    def show_input(self, pending: PendingInput | None) -> None: ...
+    def show_usage(self, usage: UsageTotals) -> None: ...
+
+
+class Turn:
+    """One turn of a session."""
+
+    def __init__(self, host: Host, request: Request) -> None:
+        self._host = host
+        self._stream = host.stream
+        self._request = request
+        self._decision: asyncio.Future[Decision] | None = None
+        self._unanswered: list[Block] = []
+        self.stopping = False
+        self.stop_notes: list[str] = []
+
+    def begin(self) -> None:
+        """Write down what the person asked."""
+        for message in self._request.messages:
+            self._write(message)
+        if self._request.own_code is not None:
+            own = self._request.own_code
+            message_id = self._stream.open("user", "code", canonical(own.language) or own.language)
+            self._stream.write(own.code)
+            self._stream.close()
+            self._unanswered.append(Block(message_id, canonical(own.language) or own.language, own.code))
+
+    async def converse(self) -> None:
+        """Everything until the turn is over. Raises ``ModelError`` where the model fails."""
+        if self._request.own_code is not None:
+            block = self._unanswered[0]
+            await self._execute(block, self._host.gate.own(self._cell(block)))
+            return
+        while True:
+            reply = await self._think()
+            if reply.blocks:
+                await self._work_off(reply.blocks)
+            elif not self._goes_on(reply.prose):
+                return
+            if self.stopping:
+                return
+
+    def end(self, task: asyncio.Task[None]) -> None:
+        """Put the stream in order and say how the turn ended."""
+        self._stream.close()
+        error = None if task.cancelled() else task.exception()
+        if self.stopping:
+            self._stream.put(Chunk("user", "command", content="stop", id=new_id("m")))
+            self._answer_rest("The person stopped this turn; the code did not run.")
+            self._note(" ".join(["The person stopped this turn.", *self.stop_notes]), None)
+        elif task.cancelled():
+            self._answer_rest("The session was closed; the code did not run.")
+        else:
+            self._answer_rest("The reply broke off; the code did not run.")
+        if error is not None and not self.stopping:
+            if not isinstance(error, OiError):
+                log.error("A turn failed.", exc_info=error)
+            content = str(error) if isinstance(error, OiError) else f"Internal error: {type(error).__name__}: {error}"
+            self._stream.put(Chunk("server", "error", content=content, id=new_id("m")))
+        self._stream.put(Chunk("server", "status", content="complete", id=new_id("m")))
+
+    def decide(self, decision: Decision) -> None:
+        """The person's decision on the proposal that waits."""
+        if self._decision is not None and not self._decision.done():
+            self._decision.set_result(decision)
+
+    def echo(self, text: str) -> None:
+        """Show what the person answered to a program, as a terminal does."""
+        self._print(f"{text}\n", None)
+
+    # --- the model ---------------------------------------------------------------------------------------------
+
+    async def _think(self) -> ReplyWriter:
+        host = self._host
+        host.show_state("thinking")
+        info = await host.model.info(host.settings.llm.model)
+        request = build_request(host.messages, host.settings, info, cwd=host.cwd, languages=tuple(LANGUAGES))
+        writer = ReplyWriter(self._stream, tools=request.tools)
+        parser = ReplyParser(request.tools, frozenset(LANGUAGES))
+        try:
+            async with contextlib.aclosing(host.model.stream(request)) as events:
+                async for event in events:
+                    if isinstance(event, models.Usage):
+                        self._account(event)
+                    elif isinstance(event, models.Notice):
+                        self._note(event.text, None, to_model=False)
+                    else:
+                        writer.write(parser.feed(event))
+            writer.write(parser.finish())
+        except BaseException:
+            with contextlib.suppress(ModelError):
+                writer.write(parser.finish(broken=True))
+            raise
+        finally:
+            self._unanswered.extend(writer.finish())
+        if not writer.blocks and not writer.prose.strip():
+            raise ModelError(
+                "malformed_reply", "The model replied with nothing.", "Ask again, or choose another model."
+            )
+        return writer
+
+    def _account(self, usage: models.Usage) -> None:
+        total = self._host.snapshot.usage
+        cost = total.cost if usage.cost is None else (total.cost or 0.0) + usage.cost
+        self._host.show_usage(
+            UsageTotals(
+                total.prompt_tokens + usage.prompt_tokens,
+                total.completion_tokens + usage.completion_tokens,
+                cost,
+            )
+        )
+
+    def _goes_on(self, prose: str) -> bool:
+        """Whether the loop setting sends the model on though it wrote no code."""
+        settings = self._host.settings
+        if not settings.loop or any(breaker in prose for breaker in settings.loop_breakers):
+            return False
+        self._write(Message("computer", "message", settings.loop_message, recipient="assistant"))
+        return True
+
+    # --- the gate and the computer -----------------------------------------------------------------------------
+
+    async def _work_off(self, blocks: list[Block]) -> None:
+        """Take each block of a reply past the gate; after one that did not succeed, the rest is not run."""
+        why_not = ""
+        for block in blocks:
+            if self.stopping:
+                return
+            if why_not:
+                self._answer(block, why_not)
+            elif canonical(block.language) is None:
+                self._answer(block, f"{block.language or 'A block without a language'} cannot be run here.")
+            else:
+                why_not = await self._offer(block)
+
+    async def _offer(self, block: Block) -> str:
+        """Propose one block and do as decided. Answers why the blocks after it should not run, or nothing."""
+        proposal = self._host.gate.propose(self._cell(block))
+        content = {"type": "code", "format": block.language, "content": block.code}
+        self._stream.put(
+            Chunk("computer", "confirmation", "execution", content, id=proposal.id, parent=block.message_id)
+        )
+        decision = await self._decision_on(proposal)
+        if decision.grant is None:
+            reason = f" They said: {decision.reason}" if decision.reason.strip() else ""
+            self._answer(block, f"The person declined to run this code.{reason}")
+            return "Not run, because the block before it was declined."
+        if decision.edited:
+            self._stream.open("user", "code", block.language, parent=block.message_id)
+            self._stream.write(decision.grant.cell.code)
+        finished = await self._execute(block, decision.grant)
+        return "" if finished.status == "ok" else "Not run, because the block before it did not succeed."
+
+    async def _decision_on(self, proposal: Proposal) -> Decision:
+        if self._host.gate.allowed(proposal):
+            return Decision(grant=self._host.gate.approve(proposal.id, proposal.cell))
+        self._decision = asyncio.get_running_loop().create_future()
+        self._host.show_proposal(proposal)
+        return await self._decision
+
+    async def _execute(self, block: Block, grant: Grant) -> Finished:
+        """Run what was granted and show it. Never raises for what the program or its kernel does."""
+        self._unanswered.remove(block)
+        self._host.show_state("running")
+        self._stream.open("computer", "console", parent=block.message_id)
+        finished = Finished("error", "It did not run.")
+        try:
+            async with contextlib.aclosing(self._host.computer.run(grant)) as events:
+                async for event in events:
+                    if isinstance(event, Finished):
+                        finished = event
+                    else:
+                        self._show(event, block)
+        except ComputerError as error:
+            self._print(f"{error}\n", block)
+            finished = Finished("error")
+        self._stream.close()
+        note = _ending(finished, stopped=self.stopping)
+        if note:
+            self._note(note, block)
+        return finished
+
+    def _show(self, event: RunEvent, block: Block) -> None:
+        match event:
+            case Text(text):
+                self._print(text, block)
+            case ActiveLine(line):
+                self._console(block)
+                self._stream.write(None if line is None else str(line), "active_line")
+            case Rich(kind, form, content):
+                self._stream.open("computer", kind, form, parent=block.message_id)
+                self._stream.write(content)
+                self._stream.close()
+            case InputRequest(prompt, password) if not self.stopping:
+                self._host.show_input(PendingInput(new_id("i"), prompt, password))
+            case InputTaken() if not self.stopping:
+                self._host.show_input(None)
+            case Notice(text):
+                self._note(text, block)
+            case _:
+                pass
+
+    def _print(self, text: str, block: Block | None) -> None:
+        self._console(block)
+        self._stream.write(text, "output")
+
+    def _console(self, block: Block | None) -> None:
+        """Have a console message open, as output may come after an image."""
+        head = self._stream.open_message
+        if head is None or head.type != "console":
+            self._stream.open("computer", "console", parent=block.message_id if block else None)
+
+    # --- small things ------------------------------------------------------------------------------------------
+
+    def _cell(self, block: Block) -> Cell:
+        return Cell(self._host.id, block.language, block.code, self._host.cwd)
+
+    def _answer(self, block: Block, text: str) -> None:
+        self._unanswered.remove(block)
+        self._note(text, block)
+
+    def _answer_rest(self, text: str) -> None:
+        for block in list(self._unanswered):
+            self._answer(block, text)
+
+    def _note(self, text: str, block: Block | None, *, to_model: bool = True) -> None:
+        """A word from the computer to the person and, as a rule, to the model."""
+        recipient = None if to_model else "user"
+        parent = block.message_id if block else None
+        self._write(Message("computer", "message", text, recipient=recipient, parent=parent))  # type: ignore[arg-type]
+
+    def _write(self, message: Message) -> None:
+        self._stream.open(
+            message.role, message.type, message.format, recipient=message.recipient, parent=message.parent
+        )
+        content: Content = message.content
+        if content:
+            self._stream.write(content)
+        self._stream.close()
+
+
+def _ending(finished: Finished, *, stopped: bool) -> str:
+    """How a run ended, where the output alone does not tell."""
+    if finished.status == "interrupted":
+        return "The person stopped the program; variables are kept." if stopped else "The program was interrupted."
+    if finished.status == "died":
+        return f"The kernel died ({finished.detail}). Variables are gone; the next run starts a fresh one."
+    return f"{finished.detail}." if finished.detail else ""
