@@ -1,0 +1,379 @@
+"""The session and its turns, with a scripted model and a tiny runtime."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from oi_engine.errors import ModelError, OiError, SessionBusy, UnknownInput, UnknownProposal
+from oi_engine.messages import Chunk
+from oi_engine.session import Session
+from oi_engine.session_state import Snapshot
+from oi_engine.settings import Settings
+from oi_engine.stream import check_stream
+from oi_engine.transcript import fold
+from tests.fakes.scripted import ScriptedModel, Step, TinyRuntime, code, say
+
+
+class Rig:
+    """A session with its model, all that ran, and all that was said."""
+
+    def __init__(self, *replies: list[Step], tools: bool = True, **settings: Any) -> None:
+        self.ran: list[str] = []
+        self.runtimes: list[TinyRuntime] = []
+        self.model = ScriptedModel(replies, tools=tools)
+        self.session = Session(self.model, self._runtime, Settings(**settings), cwd="/")
+        self.chunks: list[Chunk] = []
+        self.session.stream.subscribe(lambda entry: self.chunks.append(entry.chunk))
+
+    def _runtime(self, language: str, cwd: str) -> TinyRuntime:
+        self.runtimes.append(TinyRuntime(self.ran))
+        return self.runtimes[-1]
+
+    async def until(self, wanted: Callable[[Snapshot], bool]) -> Snapshot:
+        """Wait for a snapshot."""
+        if wanted(self.session.snapshot):
+            return self.session.snapshot
+        found: asyncio.Future[Snapshot] = asyncio.get_running_loop().create_future()
+
+        def look(snapshot: Snapshot) -> None:
+            if wanted(snapshot) and not found.done():
+                found.set_result(snapshot)
+
+        done = self.session.on_state(look)
+        try:
+            return await asyncio.wait_for(found, 10)
+        finally:
+            done()
+
+    async def proposal(self) -> str:
+        snapshot = await self.until(lambda s: s.proposal is not None)
+        assert snapshot.proposal is not None
+        return snapshot.proposal.id
+
+    def said(self) -> list[tuple[str, str, str]]:
+        """The conversation, each message as role, type and text."""
+        return [(m.role, m.type, m.text) for m in self.session.messages]
+
+    def checked(self) -> None:
+        """The stream is well formed and the transcript is its fold."""
+        check_stream(self.chunks)
+        assert fold(self.chunks) == self.session.messages
+        kept = [entry.chunk for entry in self.session.stream.entries_after(0)]
+        check_stream(kept)
+        assert fold(kept) == self.session.messages
+
+
+async def test_ask_write_approve_run() -> None:
+    rig = Rig([*say("I add them."), *code("print 3")], say("It is 3."))
+    ticket = rig.session.send("What is 1 + 2?")
+    assert not ticket.queued
+    turn = rig.session.approve(await rig.proposal())
+    assert turn == ticket.turn_id
+    await rig.session.idle()
+    assert rig.ran == ["print 3"]
+    assert rig.said() == [
+        ("user", "message", "What is 1 + 2?"),
+        ("assistant", "message", "I add them."),
+        ("assistant", "code", "print 3"),
+        ("computer", "console", "3\n"),
+        ("assistant", "message", "It is 3."),
+    ]
+    rig.checked()
+
+
+async def test_the_chunks_are_the_documented_ones() -> None:
+    rig = Rig(code("print 3"), say("ok"), auto_run=True)
+    rig.session.send("go")
+    await rig.session.idle()
+    plain = []
+    for chunk in rig.chunks:
+        found = chunk.to_dict()
+        for added in ("id", "created_at", "parent"):
+            found.pop(added, None)
+        plain.append(found)
+    code_chunks = [c for c in plain if c["role"] == "assistant" and c["type"] == "code"]
+    assert code_chunks[0] == {"role": "assistant", "type": "code", "format": "python", "start": True}
+    assert code_chunks[-1] == {"role": "assistant", "type": "code", "format": "python", "end": True}
+    assert "".join(c["content"] for c in code_chunks[1:-1]) == "print 3"
+    at = plain.index({"role": "computer", "type": "console", "start": True})
+    assert plain[at - 1 : at + 5] == [
+        {
+            "role": "computer",
+            "type": "confirmation",
+            "format": "execution",
+            "content": {"type": "code", "format": "python", "content": "print 3"},
+        },
+        {"role": "computer", "type": "console", "start": True},
+        {"role": "computer", "type": "console", "format": "active_line", "content": "1"},
+        {"role": "computer", "type": "console", "format": "output", "content": "3\n"},
+        {"role": "computer", "type": "console", "end": True},
+        {"role": "assistant", "type": "message", "start": True},
+    ]
+    assert plain[-1] == {"role": "server", "type": "status", "content": "complete"}
+
+
+async def test_what_was_edited_is_what_runs_and_the_model_is_told() -> None:
+    rig = Rig(code("print 3"))
+    rig.session.send("go")
+    rig.session.approve(await rig.proposal(), "print é\n\n")
+    await rig.session.idle()
+    assert rig.ran == ["print é\n\n"]
+    generated, edited = [m for m in rig.session.messages if m.type == "code"]
+    assert (generated.role, generated.text) == ("assistant", "print 3")
+    assert (edited.role, edited.text, edited.parent) == ("user", "print é\n\n", generated.id)
+    prompt = rig.model.requests[1].messages
+    assert json.loads(prompt[2]["tool_calls"][0]["function"]["arguments"])["code"] == "print é\n\n"
+    assert "edited the code before it ran" in prompt[3]["content"]
+    assert prompt[3]["content"].endswith("é")
+    rig.checked()
+
+
+async def test_a_rejection_reaches_the_model_with_its_reason() -> None:
+    rig = Rig([*code("print 1"), *code("print 2", index=1)])
+    rig.session.send("go")
+    rig.session.reject(await rig.proposal(), "not on a Friday")
+    await rig.session.idle()
+    assert rig.ran == []
+    tools = [m["content"] for m in rig.model.requests[1].messages if m["role"] == "tool"]
+    assert tools == [
+        "The person declined to run this code. They said: not on a Friday",
+        "Not run, because the block before it was declined.",
+    ]
+    rig.checked()
+
+
+async def test_a_decision_counts_once_and_only_for_its_proposal() -> None:
+    rig = Rig(code("print 1"))
+    rig.session.send("go")
+    proposal = await rig.proposal()
+    with pytest.raises(UnknownProposal):
+        rig.session.approve("p-other")
+    rig.session.approve(proposal)
+    with pytest.raises(UnknownProposal):
+        rig.session.reject(proposal)
+    await rig.session.idle()
+    assert rig.ran == ["print 1"]
+
+
+async def test_always_is_for_this_exact_code() -> None:
+    rig = Rig(code("print 1"), code("print 1"), code("print 2"))
+    rig.session.send("go")
+    rig.session.approve(await rig.proposal(), always=True)
+    snapshot = await rig.until(lambda s: s.proposal is not None and s.proposal.cell.code == "print 2")
+    assert snapshot.state == "awaiting_approval"
+    assert rig.ran == ["print 1", "print 1"]
+    rig.session.stop()
+    await rig.session.idle()
+    assert rig.ran == ["print 1", "print 1"]
+
+
+async def test_stop_while_thinking_keeps_what_was_said() -> None:
+    never = asyncio.Event()
+    rig = Rig([*say("half a"), never])
+    rig.session.send("go")
+    while not any(chunk.content == "a" for chunk in rig.chunks):
+        await asyncio.sleep(0)
+    assert rig.session.stop().stopped
+    await rig.session.idle()
+    assert ("assistant", "message", "half a") in rig.said()
+    rig.session.send("and now?")
+    await rig.session.idle()
+    assert "The person stopped this turn." in rig.model.requests[1].messages[-1]["content"]
+    rig.checked()
+
+
+async def test_stop_before_the_turn_has_even_begun() -> None:
+    rig = Rig(say("never heard"))
+    rig.session.send("go")
+    rig.session.stop()
+    await rig.session.idle()
+    assert rig.session.snapshot.state == "idle"
+    rig.checked()
+
+
+async def test_stop_while_running_interrupts_and_keeps_the_kernel() -> None:
+    rig = Rig(code("print 1\nwait\nprint 2"))
+    rig.session.send("go")
+    rig.session.approve(await rig.proposal())
+    while not any(chunk.content == "2" and chunk.format == "active_line" for chunk in rig.chunks):
+        await asyncio.sleep(0)
+    rig.session.stop()
+    await rig.session.idle()
+    assert len(rig.runtimes) == 1
+    assert not rig.runtimes[0].closed
+    assert len(rig.model.requests) == 1
+    assert any("variables are kept" in text for _, _, text in rig.said())
+    rig.checked()
+
+
+async def test_a_program_that_does_not_stop_loses_its_kernel_and_that_is_said() -> None:
+    rig = Rig(code("wait"), auto_run=True)
+    rig.session.send("go")
+    await rig.until(lambda s: s.state == "running")
+    while not rig.runtimes or not rig.runtimes[0].ran:
+        await asyncio.sleep(0)
+
+    async def stubborn() -> bool:
+        return False
+
+    rig.runtimes[0].interrupt = stubborn  # type: ignore[method-assign]
+    rig.session.stop()
+    await rig.session.idle()
+    assert rig.runtimes[0].closed
+    assert any("Variables are gone" in text for _, _, text in rig.said())
+    rig.checked()
+
+
+async def test_messages_in_mid_turn_are_queued_visibly() -> None:
+    rig = Rig(code("print 1"), say("first"), say("second"))
+    rig.session.send("one")
+    proposal = await rig.proposal()
+    assert rig.session.send("two").queued
+    assert [waiting.text for waiting in rig.session.snapshot.queue] == ["two"]
+    rig.session.approve(proposal)
+    await rig.session.idle()
+    assert [text for role, _, text in rig.said() if role == "user"] == ["one", "two"]
+    assert rig.said()[-1] == ("assistant", "message", "second")
+    rig.checked()
+
+
+async def test_stop_hands_queued_messages_back() -> None:
+    rig = Rig(code("print 1"))
+    rig.session.send("one")
+    await rig.proposal()
+    rig.session.send("two")
+    stopped = rig.session.stop()
+    assert stopped.unsent == ("two",)
+    await rig.session.idle()
+    assert [text for role, _, text in rig.said() if role == "user"] == ["one"]
+
+
+async def test_input_is_answered_by_the_person() -> None:
+    rig = Rig(code("input"), auto_run=True)
+    rig.session.send("go")
+    snapshot = await rig.until(lambda s: s.input is not None)
+    assert snapshot.state == "awaiting_input"
+    assert snapshot.input is not None
+    with pytest.raises(UnknownInput):
+        rig.session.answer("i-other", "x")
+    rig.session.answer(snapshot.input.id, "Ada")
+    with pytest.raises(UnknownInput):
+        rig.session.answer(snapshot.input.id, "again")
+    await rig.session.idle()
+    assert ("computer", "console", "Ada\ngot Ada\n") in rig.said()
+
+
+async def test_a_failed_reply_ends_the_turn_and_the_next_one_works() -> None:
+    rig = Rig([*say("I was"), ModelError("quota", "The account is empty.", "Top it up.")], say("fine"))
+    rig.session.send("go")
+    await rig.session.idle()
+    assert [c.to_dict()["content"] for c in rig.chunks if c.type == "error"] == ["The account is empty. Top it up."]
+    rig.session.send("again")
+    await rig.session.idle()
+    assert rig.said()[-1] == ("assistant", "message", "fine")
+    rig.checked()
+
+
+async def test_code_of_a_reply_that_broke_off_does_not_run() -> None:
+    rig = Rig([*code("print 1")[:2], ModelError("dropped", "The connection broke.")], auto_run=True)
+    rig.session.send("go")
+    await rig.session.idle()
+    assert rig.ran == []
+    assert any("broke off" in text for _, _, text in rig.said())
+    rig.checked()
+
+
+async def test_an_empty_reply_is_said() -> None:
+    rig = Rig([])
+    rig.session.send("go")
+    await rig.session.idle()
+    assert any("replied with nothing" in str(c.content) for c in rig.chunks if c.type == "error")
+
+
+async def test_the_persons_own_code_runs_and_the_model_hears_of_it() -> None:
+    rig = Rig(say("I see."))
+    rig.session.run("py", "print 7")
+    await rig.session.idle()
+    assert rig.ran == ["print 7"]
+    assert rig.model.requests == []
+    rig.session.send("what was that?")
+    await rig.session.idle()
+    told = rig.model.requests[0].messages[1]["content"]
+    assert "print 7" in told
+    assert "Output:\n7" in told
+    rig.checked()
+
+
+async def test_a_dead_kernel_is_said_and_the_next_run_is_fresh() -> None:
+    rig = Rig(code("die"), code("print 1"), auto_run=True)
+    rig.session.send("go")
+    await rig.session.idle()
+    assert rig.ran == ["die", "print 1"]
+    assert any("The kernel died (die)" in text for _, _, text in rig.said())
+    rig.checked()
+
+
+async def test_undo_takes_back_one_turn_and_reset_all() -> None:
+    rig = Rig(say("one"), say("two"))
+    rig.session.send("first")
+    await rig.session.idle()
+    rig.session.send("second")
+    with pytest.raises(SessionBusy):
+        rig.session.undo()
+    await rig.session.idle()
+    rig.session.undo()
+    assert [text for _, _, text in rig.said()] == ["first", "one"]
+    rig.checked()
+    rig.session.reset()
+    assert rig.said() == []
+    rig.checked()
+
+
+async def test_the_loop_goes_on_until_a_breaker() -> None:
+    rig = Rig([*say("working")], say("The task is done."), loop=True)
+    rig.session.send("go")
+    await rig.session.idle()
+    assert len(rig.model.requests) == 2
+    assert rig.model.requests[1].messages[-1]["content"].startswith("Go on.")
+
+
+async def test_without_tools_fences_are_code_and_text_after_them_is_kept() -> None:
+    reply = say("First.\n```py\nprint 1\n```\nThen more.\n```json\n{}\n```")
+    rig = Rig(reply, tools=False, auto_run=True)
+    rig.session.send("go")
+    await rig.session.idle()
+    assert rig.ran == ["print 1\n"]
+    kinds = [(role, kind) for role, kind, _ in rig.said()]
+    assert kinds[:5] == [
+        ("user", "message"),
+        ("assistant", "message"),
+        ("assistant", "code"),
+        ("assistant", "message"),
+        ("computer", "console"),
+    ]
+    assert "```json" in rig.said()[3][2]
+    assert rig.model.requests[1].messages[-1]["content"].startswith("Code output: 1\n")
+    rig.checked()
+
+
+async def test_an_empty_message_is_refused() -> None:
+    with pytest.raises(OiError):
+        Rig().session.send("")
+
+
+async def test_after_close_nothing_runs() -> None:
+    rig = Rig(code("print 1"))
+    rig.session.send("go")
+    proposal = await rig.proposal()
+    await rig.session.close()
+    with pytest.raises(OiError):
+        rig.session.approve(proposal)
+    with pytest.raises(SessionBusy):
+        rig.session.send("more")
+    assert rig.ran == []
+    rig.checked()
