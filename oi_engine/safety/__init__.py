@@ -1,0 +1,1 @@
+"""Leaves that keep what is shown, stored and logged harmless."""
