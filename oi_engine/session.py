@@ -12,6 +12,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -263,7 +264,7 @@ class Session:
     def _show_queue(self) -> None:
         self._show(queue=tuple(Queued(waiting.turn_id, waiting.request.text) for waiting in self._queue))
 
-    def _show(self, **changes: object) -> None:
+    def _show(self, **changes: Any) -> None:
         self._snapshot = evolve(self._snapshot, **changes)
         for listener in tuple(self._listeners):
             listener(self._snapshot)

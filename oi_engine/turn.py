@@ -288,7 +288,7 @@ class Turn:
             case InputTaken() if not self.stopping:
                 self._host.show_input(None)
             case Notice(text):
-                self._note(text, block)
+                self._note(text, block, to_model=False)
             case _:
                 pass
 

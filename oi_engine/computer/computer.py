@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from oi_engine.approval import Gate, Grant
 from oi_engine.computer.output import OutputLimiter
 from oi_engine.computer.runtime import RunEvent, Runtime
+from oi_engine.computer.spill import spill_folder
 from oi_engine.errors import UnknownInput
 
 RuntimeMaker = Callable[[str, str], Runtime]
@@ -20,7 +21,7 @@ class Computer:
     def __init__(self, gate: Gate, make_runtime: RuntimeMaker, session_id: str) -> None:
         self._gate = gate
         self._make_runtime = make_runtime
-        self._session_id = session_id
+        self._spill_folder = spill_folder(session_id)
         self._runtimes: dict[str, Runtime] = {}
         self._running: str | None = None
         self._starting = False
@@ -48,7 +49,7 @@ class Computer:
         try:
             if not runtime.alive:
                 await self._start(runtime)
-            limiter = OutputLimiter(self._session_id)
+            limiter = OutputLimiter(self._spill_folder)
             async with contextlib.aclosing(runtime.run(cell.code)) as events:
                 async for event in events:
                     for bounded in limiter.feed(event):

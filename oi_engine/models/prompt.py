@@ -18,8 +18,8 @@ from attrs import define, field
 
 from oi_engine.messages import Message
 from oi_engine.models.model import ModelInfo, ModelRequest
+from oi_engine.models.truncate import truncate_for_model
 from oi_engine.settings import Settings
-from oi_engine.truncate import truncate_for_model
 
 _SYSTEM = """\
 You are Open Interpreter, in the person's editor. You get tasks done by running code on their machine, and every block \

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Iterable
+from typing import Any
 
 from oi_engine.computer.runtime import ActiveLine, Finished, InputRequest, InputTaken, Rich, RunEvent, Text
 from oi_engine.errors import ModelError, UnknownInput
@@ -101,7 +102,8 @@ class TinyRuntime:
     async def _wait_for_answer(self) -> str | None:
         self._answer = asyncio.get_running_loop().create_future()
         stopped = asyncio.ensure_future(self._stop.wait())
-        await asyncio.wait([self._answer, stopped], return_when=asyncio.FIRST_COMPLETED)
+        waited: list[asyncio.Future[Any]] = [self._answer, stopped]
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
         answered, self._answer = self._answer, None
         return answered.result() if answered.done() else None
@@ -119,4 +121,3 @@ class TinyRuntime:
         self._stop.set()
         self.alive = False
         self.closed = True
-
