@@ -175,11 +175,13 @@ def _assign(target: Any, key: str, name: str, value: object) -> list[str]:
     if fitted is not attrs.NOTHING:
         setattr(target, key, fitted)
         return []
+    must = f"{name} must be {_described(wanted)}" + ("" if attribute.metadata["secret"] else f", not {value!r}")
     strictest = attribute.metadata["strictest"]
     if strictest is attrs.NOTHING:
-        return [f"{name} must be {_described(wanted)}, not {value!r}; it stays {getattr(target, key)!r}."]
+        kept = "as it was" if attribute.metadata["secret"] else repr(getattr(target, key))
+        return [f"{must}; it stays {kept}."]
     setattr(target, key, strictest)
-    return [f"{name} must be {_described(wanted)}, not {value!r}; the strictest value, {strictest!r}, is taken."]
+    return [f"{must}; the strictest value, {strictest!r}, is taken."]
 
 
 def _fit(value: object, wanted: Any) -> Any:
