@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test install check lint types unit bench docs clean
+.PHONY: run test install check lint types unit bench docs locks clean
 
 run: $(VENV)/.installed
 	@$(BIN)/oi-lsp chat
@@ -20,13 +20,22 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+$(VENV)/.installed: $(BIN)/python pyproject.toml locks/run.txt
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement locks/run.txt
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	@touch $@
 
-$(VENV)/.installed-test: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install --quiet --group test
+$(VENV)/.installed-test: $(VENV)/.installed locks/test.txt
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement locks/test.txt
 	@touch $@
+
+# The exact versions, with hashes, that `make` installs; pyproject.toml has the ranges that the project works with.
+COMPILE = $(BIN)/uv pip compile --quiet pyproject.toml --generate-hashes --universal --python-version 3.11 \
+	--no-emit-index-url --no-annotate --upgrade --custom-compile-command "make locks"
+locks: $(BIN)/python
+	$(BIN)/python -m pip install --quiet uv
+	$(COMPILE) --output-file locks/run.txt
+	$(COMPILE) --group test --constraint locks/run.txt --output-file locks/test.txt
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
