@@ -22,6 +22,9 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 TALKATIVE = ("pygls", "LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx", "httpcore", "openai", "asyncio")
 """Loggers of libraries that write whole messages at INFO or DEBUG; their children follow them."""
 
+RECORD = 100_000
+"""Characters of a record that are written; more would hold up the process while they are searched for secrets."""
+
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _secrets: set[str] = set()
 
@@ -76,7 +79,10 @@ def configure(log_file: Path | None = None, level: str = "WARNING") -> None:
 
 class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        text = redact(sanitize(super().format(record)), _secrets)
+        whole = super().format(record)
+        text = redact(sanitize(whole[:RECORD]), _secrets)
+        if len(whole) > RECORD:
+            text += f"… {len(whole) - RECORD:,} characters more"
         # A line of a record cannot pass for a record, and \r cannot hide one.
         return text.replace("\r", "\n").replace("\n", "\n    ")
 
@@ -111,7 +117,7 @@ class _Handler(logging.StreamHandler[TextIO]):
 def _private(path: Path) -> TextIO:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         os.chmod(path, 0o600)
         return os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace")
     except OSError as error:

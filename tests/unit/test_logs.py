@@ -95,6 +95,13 @@ def test_no_line_of_a_record_passes_for_a_record(path: Path) -> None:
     assert [line.startswith("    ") for line in path.read_text().splitlines()] == [False, True, True]
 
 
+def test_a_record_is_bounded(path: Path) -> None:
+    configure(path)
+    log.warning("%s", "x" * (logs.RECORD + 1000))
+    assert "characters more\n" in path.read_text()
+    assert len(path.read_text()) < logs.RECORD + 100
+
+
 def test_bodies_are_lengths_unless_debugging(path: Path) -> None:
     configure(path, "INFO")
     log.warning("prompt %s", body("x" * 1234))

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from oi_engine.safety.sanitize import (
@@ -16,6 +16,9 @@ from oi_engine.safety.sanitize import (
     render_carriage_returns,
     sanitize,
 )
+
+calm = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a loaded machine is no defect
+
 
 FIXTURES = {
     "plain": ("one\ttwo\nthree é 日本 🙂", "one\ttwo\nthree é 日本 🙂"),
@@ -132,16 +135,19 @@ def test_fixtures_whole_and_at_every_split(name: str) -> None:
             assert fed([text[:first], text[first:second], text[second:]]) == expected
 
 
+@calm
 @given(NASTY)
 def test_it_reads_like_the_plain_machine(text: str) -> None:
     assert sanitize(text) == one_by_one(text)
 
 
+@calm
 @given(NASTY, st.lists(st.integers(0, 100), max_size=6))
 def test_where_it_is_cut_makes_no_difference(text: str, places: list[int]) -> None:
     assert fed(cut(text, places)) == sanitize(text)
 
 
+@calm
 @given(NASTY)
 def test_nothing_that_controls_a_terminal_is_left(text: str) -> None:
     clean = sanitize(text)
@@ -149,6 +155,7 @@ def test_nothing_that_controls_a_terminal_is_left(text: str) -> None:
     assert sanitize(clean) == clean
 
 
+@calm
 @given(st.text(st.characters(exclude_categories=("Cc", "Cs"))))
 def test_plain_text_is_left_alone(text: str) -> None:
     assert sanitize(text) == text
@@ -227,11 +234,13 @@ def test_rendering(text: str, expected: str) -> None:
     assert render_carriage_returns(text) == expected
 
 
+@calm
 @given(RETURNS)
 def test_rendering_shows_what_a_terminal_shows(text: str) -> None:
     assert render_carriage_returns(text) == seen(text)[0]
 
 
+@calm
 @given(RETURNS)
 def test_rendering_is_idempotent(text: str) -> None:
     once = render_carriage_returns(text)
@@ -239,6 +248,7 @@ def test_rendering_is_idempotent(text: str) -> None:
     assert render_carriage_returns(once) == once
 
 
+@calm
 @given(RETURNS, RETURNS)
 def test_rendering_can_go_on_where_the_cursor_is_known(before: str, after: str) -> None:
     shown, column = seen(before)
@@ -249,6 +259,7 @@ def test_rendering_can_go_on_where_the_cursor_is_known(before: str, after: str) 
         )
 
 
+@calm
 @given(RETURNS, RETURNS, RETURNS)
 @example("abcdef\r", "xy\rz", "!")
 @example("abc", "d\r\n", "")
