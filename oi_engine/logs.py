@@ -29,13 +29,13 @@ _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _secrets: set[str] = set()
 
 
-@frozen
+@frozen(repr=False)
 class Body:
     """Text that is written to the log at DEBUG only; see ``body``."""
 
     text: str
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         if logging.getLogger().isEnabledFor(logging.DEBUG):
             return self.text
         return f"<{len(self.text):,} characters>"

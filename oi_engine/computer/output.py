@@ -135,6 +135,7 @@ class OutputLimiter:
         """The runtime cut the output here and has the whole in a file of its own, so that ours has no use."""
         events = self._flush()
         self._spilled += omitted
+        path = _brief(path)
         if path not in self._elsewhere:
             self._elsewhere.append(path)
         self._holding = True  # what comes now belongs after the line that says what is missing

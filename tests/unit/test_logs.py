@@ -105,10 +105,12 @@ def test_a_record_is_bounded(path: Path) -> None:
 def test_bodies_are_lengths_unless_debugging(path: Path) -> None:
     configure(path, "INFO")
     log.warning("prompt %s", body("x" * 1234))
+    log.warning("in a list: %s", [body("xyz")])
     configure(path, "DEBUG")
     log.debug("prompt %s", body("the words"))
     told = path.read_text()
     assert "prompt <1,234 characters>\n" in told
+    assert "in a list: [<3 characters>]\n" in told
     assert "prompt the words\n" in told
 
 

@@ -236,6 +236,15 @@ def test_a_bar_of_many_states_stays_live_and_costs_little(folder: Path) -> None:
     assert files(folder) == []
 
 
+def test_each_line_has_a_bar_of_its_own(folder: Path) -> None:
+    limiter = OutputLimiter(folder)
+    for step in range(1000):
+        limiter.feed(Text(f"\r{step}"))
+    assert text_of(limiter.feed(Text("\n"))).endswith("999\n")
+    for step in range(100):
+        assert limiter.feed(Text(f"\r{step}")) == [Text(f"\r{step}")]
+
+
 def test_a_bar_in_one_piece_costs_one_state(folder: Path) -> None:
     events = OutputLimiter(folder).feed(Text("".join(f"\r{step:6}" for step in range(100_000))))
     assert events == [Text("\r 99999")]
