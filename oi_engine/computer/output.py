@@ -40,7 +40,8 @@ class OutputLimiter:
     program sanitized and shortened. ``Spilled`` is not passed on: its figure and its path go into the one line that
     says what was left out. ``folder`` is the session's (see ``spill_folder``), made when something is written to it.
     The file leaves out the states of a line that a progress bar has overwritten, and is otherwise the whole output.
-    A folder that cannot be written to costs the file, never the output.
+    A folder that cannot be written to costs the file, never the output. The events end with ``Finished``; where they
+    break off, call ``finish``, which also closes the file.
     """
 
     def __init__(self, folder: Path, *, head: int = HEAD, tail: int = TAIL, file_cap: int = FILE_CAP) -> None:
@@ -83,13 +84,13 @@ class OutputLimiter:
         last: list[Piece] = [(stream, sanitizer.finish()) for stream, sanitizer in self._sanitizers.items()]
         events = [event for stream, text in last for event in self._put(self._lines.feed(stream, text))]
         events += self._flush()
-        omitted = self._tail.dropped + self._spilled
+        pieces, dropped = self._tail.take()
         self._file.close()
-        if omitted:
-            events.append(Text(self._marker(omitted)))
-        if self._elsewhere or not self._tail.dropped:
+        if dropped + self._spilled:
+            events.append(Text(self._marker(dropped + self._spilled)))
+        if self._elsewhere or not dropped:
             self._file.discard()
-        events += [Text(text, stream) for stream, text in self._tail.take()]
+        events += [Text(text, stream) for stream, text in pieces]
         self._spilled = 0
         return [*events, *self._gallery.finish()]
 
@@ -134,6 +135,7 @@ class OutputLimiter:
         """The runtime cut the output here and has the whole in a file of its own, so that ours has no use."""
         events = self._flush()
         self._spilled += omitted
+        path = _brief(path)
         if path not in self._elsewhere:
             self._elsewhere.append(path)
         self._holding = True  # what comes now belongs after the line that says what is missing
@@ -151,8 +153,8 @@ class _Lines:
     """Thins out the states of a line that overwrites itself, so that a progress bar costs next to nothing.
 
     Within a piece, only what can still be seen is kept. From piece to piece, the first hundred states of a line go on;
-    after that, one whenever the number of states has grown by a hundredth, and the last one: a bar of ten million states
-    costs about 1,300 and still moves by the percent. What is given, joined, is rendered like what was fed, joined.
+    after that, one whenever the number of states has grown by a hundredth, and the last one: a bar of ten million
+    states costs about 1,300 and still moves by the percent. What is given is rendered like what was fed.
     """
 
     __slots__ = ("_due", "_kept", "_parts", "_size", "_states", "_stream", "_waits")
@@ -204,33 +206,42 @@ class _Lines:
 class _Tail:
     """The last ``size`` characters of what is pushed, with the streams that they came on."""
 
-    __slots__ = ("_held", "_pieces", "_size", "dropped")
+    __slots__ = ("_dropped", "_held", "_pieces", "_size")
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._pieces: deque[Piece] = deque()
         self._held = 0
-        self.dropped = 0
+        self._dropped = 0
 
     def push(self, stream: Stream, text: str) -> None:
+        if len(text) > self._size:
+            self._dropped += len(text) - self._size
+            text = text[len(text) - self._size :]
         self._held += len(text)
         if self._pieces and self._pieces[-1][0] == stream and len(self._pieces[-1][1]) < _JOIN:
             text = self._pieces.pop()[1] + text
         self._pieces.append((stream, text))
-        while self._held > self._size:
-            stream, first = self._pieces.popleft()
-            excess = min(self._held - self._size, len(first))
-            self._held -= excess
-            self.dropped += excess
-            if excess < len(first):
-                self._pieces.appendleft((stream, first[excess:]))
+        # Only whole pieces are dropped here, so that a push costs no more than its own length: at most twice the
+        # size is kept.
+        while self._pieces and self._held - len(self._pieces[0][1]) >= self._size:
+            self._drop(len(self._pieces.popleft()[1]))
 
-    def take(self) -> list[Piece]:
-        """The pieces, and empty it."""
-        pieces = list(self._pieces)
+    def take(self) -> tuple[list[Piece], int]:
+        """The pieces and how many characters are missing before them; and begin anew."""
+        excess = self._held - self._size
+        if excess > 0:
+            stream, first = self._pieces.popleft()
+            self._pieces.appendleft((stream, first[excess:]))
+            self._drop(excess)
+        taken = list(self._pieces), self._dropped
         self._pieces.clear()
-        self._held = self.dropped = 0
-        return pieces
+        self._held = self._dropped = 0
+        return taken
+
+    def _drop(self, count: int) -> None:
+        self._held -= count
+        self._dropped += count
 
     def last_line(self) -> str:
         """What stands on the last line of the last piece."""

@@ -65,7 +65,8 @@ def create_private(path: Path) -> BinaryIO:
     """A new file that only the user can read, in a folder of the same kind. Raises ``OSError``."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.parent.chmod(0o700)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags, 0o600)
     return os.fdopen(descriptor, "wb", buffering=_BUFFER)
 
 

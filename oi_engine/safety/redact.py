@@ -1,0 +1,75 @@
+"""Keys and other secrets taken out of text that is logged or shown.
+
+Two ways: exact values that are known to be secret, and the forms in which providers hand out keys, which each of them
+documents so that scanners can find them. What only looks like a key is redacted too: a log that says too little can be
+asked for again.
+
+Every pattern begins with a fixed text and repeats single characters, a bounded number of times, and without
+backtracking where the bound is high: no text makes it slow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+MARK = "[redacted]"
+SHORTEST = 8
+"""Characters that a known value must have: replacing a shorter one would tear words apart."""
+
+_TOKEN = r"[A-Za-z0-9_\-]"
+_START = r"(?<![A-Za-z0-9])"
+_QUOTE = r"\\{0,3}[\"']"
+_NAME = (
+    r"api[_-]?key|secret[_-]?key|access[_-]?key(?:[_-]?id)?|client[_-]?secret|private[_-]?key"
+    r"|(?:access|auth|refresh|session|id|bearer|api)[_-]?token|passw(?:or)?d|authorization"
+)
+_VALUE = r"(?!\[redacted\]|(?:none|null|true|false|bearer|basic|str|self)\b)"
+
+# PEM (RFC 7468). The body ends at the next five hyphens, be they its own end or not: a cut key is one too.
+_PEM = (
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:[^\-]|-(?!----)){0,65536}+(?:-----END [A-Z0-9 ]{0,60}+-----)?"
+)
+# Whole matches go.
+_KEYS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        _PEM,
+        rf"{_START}sk-{_TOKEN}{{16,512}}+",  # OpenAI, Anthropic, OpenRouter, DeepSeek
+        rf"{_START}AIza{_TOKEN}{{30,64}}+",  # Google
+        rf"{_START}gh[pousr]_[A-Za-z0-9]{{20,255}}+",  # GitHub
+        rf"{_START}github_pat_[A-Za-z0-9_]{{20,255}}+",
+        rf"{_START}glpat-{_TOKEN}{{16,255}}+",  # GitLab
+        rf"{_START}xox[abeoprs]-{_TOKEN}{{10,512}}+",  # Slack
+        rf"{_START}(?:AKIA|ASIA)[A-Z0-9]{{16}}(?![A-Za-z0-9])",  # AWS
+        rf"{_START}(?:hf|gsk|r8|nvapi|pplx|xai|tgp_v1)[_-]{_TOKEN}{{24,512}}+",  # other model providers
+        # JSON Web Token (RFC 7519): three parts in base64url, the first of which begins a JSON object.
+        rf"(?<![A-Za-z0-9_\-])eyJ{_TOKEN}{{8,8192}}+\.{_TOKEN}{{4,8192}}+(?:\.{_TOKEN}{{0,8192}}+)?",
+    )
+)
+# What is in the first group stays.
+_VALUES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b((?:Bearer|Basic)\s{{1,4}}+){_VALUE}[A-Za-z0-9._~+/=\-]{{8,8192}}+",  # RFC 6750, RFC 7617
+        rf"((?:{_NAME})(?:{_QUOTE})?\s{{0,4}}+[:=]\s{{0,4}}+\\{{0,3}}[\"']){_VALUE}[^\"'\\\n]{{1,8192}}+",
+        rf"((?:{_NAME})(?:{_QUOTE})?\s{{0,4}}+[:=]\s{{0,4}}+){_VALUE}[^\s\"'\\,;&<>(){{}}\[\]]{{4,8192}}+",
+        r"(://[^\s/:@]{0,255}+:)(?!\[redacted\])[^\s/@]{1,255}+(?=@)",  # a password in a URL (RFC 3986)
+    )
+)
+
+
+def redact(text: str, extra: Iterable[str] = ()) -> str:
+    """``text`` with ``[redacted]`` in the place of every secret.
+
+    ``extra`` are values known to be secret; those under eight characters are left, as they would tear words apart.
+    Redacting twice changes nothing more.
+    """
+    for value in sorted({value for value in extra if len(value) >= SHORTEST}, key=len, reverse=True):
+        text = text.replace(value, MARK)
+    for pattern in _KEYS:
+        text = pattern.sub(MARK, text)
+    for pattern in _VALUES:
+        text = pattern.sub(rf"\1{MARK}", text)
+    return text

@@ -1,0 +1,227 @@
+"""Code as it will run, made visible for approval: what hides, reorders or imitates is shown or named.
+
+Characters that cannot be seen, or that move other text about, are written out in the shown text as
+``‹U+202E RIGHT-TO-LEFT OVERRIDE›``. Letters that imitate others stay as they are, since a word full of code points can
+no longer be read: they are named in a finding. The code that runs is never touched.
+
+Categories and names are those of the Unicode Character Database (``unicodedata``); the invisible characters outside
+category Cf are its *default ignorable code points* and the blanks that are no spaces.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import Counter
+from typing import Literal
+
+from attrs import frozen
+
+LONG_LINE = 500
+"""Characters after which a line reaches out of any panel."""
+NAMED = 20
+"""Findings of one kind that are told one by one; the rest are counted."""
+
+Kind = Literal["bidi", "invisible", "space", "control", "look-alike", "long-line"]
+
+
+@frozen
+class Finding:
+    """One thing that the eye would miss. ``line`` and ``column`` (in characters), from 1, say where it is first."""
+
+    kind: Kind
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@frozen
+class Revealed:
+    """``text`` is for showing only; ``found`` is sorted by place."""
+
+    text: str
+    found: tuple[Finding, ...] = ()
+
+
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f"
+_IGNORABLE = "\u2065\ufff0-\ufff8\U000e0000-\U000e0fff"
+_CONTROL_NAMES = {
+    0x00: "NULL",
+    0x07: "BELL",
+    0x08: "BACKSPACE",
+    0x0B: "LINE TABULATION",
+    0x0C: "FORM FEED",
+    0x0D: "CARRIAGE RETURN",
+    0x1A: "SUBSTITUTE",
+    0x1B: "ESCAPE",
+    0x7F: "DELETE",
+    0x85: "NEXT LINE",
+    0x9B: "CONTROL SEQUENCE INTRODUCER",
+}
+_KINDS: dict[Kind, str] = {
+    "bidi": "changes the order in which text is shown",
+    "invisible": "cannot be seen",
+    "space": "looks like a plain space or a line's end and is none",
+    "control": "is a control character",
+}
+# Everything outside this class is plain; what is in it is judged by its category.
+_SUSPECT = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u1680\u180e\u2000-\u200f"
+    rf"\u2028-\u202f\u205f-\u206f\u3000\ud800-\udfff\ufeff\ufff9-\ufffb{_BLANK}{_IGNORABLE}"
+    r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]"
+)
+
+_WORD = re.compile(r"\w+")
+_LATIN_TWINS = {
+    "CYRILLIC": "аеорсухіјѕһԁԛԝґѵӏАВЕЅІЈКМНОРСТУХԌԚԜӀ",
+    "GREEK": "αγηικνορτυχωϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹ",
+}
+# Scripts that are written next to Latin without a space, and look like nothing in it.
+_APART = frozenset({"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "MICRO"})
+
+
+def reveal(code: str) -> Revealed:
+    """What to show a person for approval, and what to tell them. Linear in the length; ``code`` is not changed."""
+    places: dict[str, int] = {}
+    counts: Counter[str] = Counter()
+
+    def shown(match: re.Match[str]) -> str:
+        char, at = match.group(), match.start()
+        if _harmless(code, at, char):
+            return char
+        places.setdefault(char, at)
+        counts[char] += 1
+        return f"‹{_title(char)}›"
+
+    text = _SUSPECT.sub(shown, code)
+    lines = _Lines(code)
+    found = [_hidden(char, counts[char], *lines.place(at)) for char, at in places.items()]
+    found += _few([_twin(word, *lines.place(at)) for word, at in _imitations(code).items()])
+    found += _few([_long(number, length) for number, length in lines.long()])
+    return Revealed(text, tuple(sorted(found, key=lambda finding: (finding.line, finding.column))))
+
+
+class _Lines:
+    """Where the lines of a text begin."""
+
+    def __init__(self, code: str) -> None:
+        self._ends = [match.start() for match in re.finditer("\n", code)] + [len(code)]
+
+    def place(self, at: int) -> tuple[int, int]:
+        index = bisect_left(self._ends, at)
+        return index + 1, at - (self._ends[index - 1] if index else -1)
+
+    def long(self) -> list[tuple[int, int]]:
+        starts = [-1, *self._ends]
+        lengths = [end - start - 1 for start, end in zip(starts, self._ends, strict=False)]
+        return [(number, length) for number, length in enumerate(lengths, 1) if length > LONG_LINE]
+
+
+def _harmless(code: str, at: int, char: str) -> bool:
+    """A carriage return that ends a line with its newline; the characters that put an emoji together."""
+    if char == "\r":
+        return code.startswith("\n", at + 1)
+    if char in "\ufe0e\ufe0f":
+        return _is_symbol(code, at - 1)
+    if char == "\u200d":
+        before = at - 2 if at and code[at - 1] == "\ufe0f" else at - 1
+        return _is_symbol(code, before) and _is_symbol(code, at + 1)
+    return False
+
+
+def _is_symbol(code: str, at: int) -> bool:
+    if not 0 <= at < len(code):
+        return False
+    skin_tone = "\U0001f3fb" <= code[at] <= "\U0001f3ff"
+    return skin_tone or (code[at] != "\u2800" and unicodedata.category(code[at]) == "So")
+
+
+def _kind(char: str) -> Kind:
+    if char in _BIDI:
+        return "bidi"
+    category = unicodedata.category(char)
+    if category in ("Zs", "Zl", "Zp") or char == "\u2800":
+        return "space"
+    return "control" if category == "Cc" else "invisible"
+
+
+def _title(char: str) -> str:
+    point = ord(char)
+    kind = {"Cc": "CONTROL", "Cs": "SURROGATE"}.get(unicodedata.category(char), "UNASSIGNED")
+    return f"U+{point:04X} {_CONTROL_NAMES.get(point) or unicodedata.name(char, kind)}"
+
+
+def _hidden(char: str, count: int, line: int, column: int) -> Finding:
+    kind = _kind(char)
+    times = "" if count == 1 else f", {count:,} times in all"
+    return Finding(kind, line, column, f"Line {line}: {_title(char)} {_KINDS[kind]}{times}.")
+
+
+def _long(line: int, length: int) -> Finding:
+    return Finding("long-line", line, LONG_LINE + 1, f"Line {line} has {length:,} characters: read it to its end.")
+
+
+def _imitations(code: str) -> dict[str, int]:
+    """Words that can be taken for other words, with their first places.
+
+    Such is a word that mixes Latin with letters of another script (of Greek only those that look Latin, as Δx is plain
+    to see); one in letters that Unicode folds into others (Python reads ｅｖａｌ as eval); and one wholly in twins of
+    Latin letters, where the code has no other word in that script that would explain it.
+    """
+    words: dict[str, int] = {}
+    for match in [] if code.isascii() else _WORD.finditer(code):
+        if not match.group().isascii():
+            words.setdefault(match.group(), match.start())
+    scripts = {word: _scripts(word) for word in words}
+    twins = {
+        word: next(iter(found))
+        for word, found in scripts.items()
+        if len(found) == 1 and len(word) > 1 and _all_twins(word, next(iter(found)))
+    }
+    explained = {script for word, found in scripts.items() if word not in twins and len(found) == 1 for script in found}
+    return {
+        word: at
+        for word, at in words.items()
+        if _mixed(word, scripts[word]) or _folded(word) or (word in twins and twins[word] not in explained)
+    }
+
+
+def _scripts(word: str) -> set[str]:
+    """Scripts of the letters, by the first word of their names; of ASCII too."""
+    return {unicodedata.name(char, "?").split(" ")[0] for char in word if char.isalpha()}
+
+
+def _all_twins(word: str, script: str) -> bool:
+    return script in _LATIN_TWINS and all(char in _LATIN_TWINS[script] for char in word if char.isalpha())
+
+
+def _mixed(word: str, scripts: set[str]) -> bool:
+    others = scripts - {"LATIN"} - _APART
+    if "LATIN" not in scripts or not others:
+        return False
+    return others != {"GREEK"} or any(char in _LATIN_TWINS["GREEK"] for char in word)
+
+
+def _folded(word: str) -> bool:
+    folded = (unicodedata.normalize("NFKC", char) for char in word if char > "\x7f" and char.isalpha())
+    return any(text.isascii() for text in folded)
+
+
+def _twin(word: str, line: int, column: int) -> Finding:
+    strange = [char for char in dict.fromkeys(word) if ord(char) > 127][:8]
+    points = ", ".join(_title(char) for char in strange)
+    shown = word if len(word) <= 60 else f"{word[:59]}…"
+    return Finding("look-alike", line, column, f"Line {line}: “{shown}” is not what it looks like: it has {points}.")
+
+
+def _few(found: list[Finding]) -> list[Finding]:
+    if len(found) <= NAMED:
+        return found
+    last = found[NAMED - 1]
+    more = Finding(last.kind, last.line, last.column, f"{len(found) - NAMED + 1:,} more of the kind “{last.kind}”.")
+    return [*found[: NAMED - 1], more]
