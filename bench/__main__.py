@@ -42,7 +42,7 @@ def _figure(value: float) -> str:
 
 
 def _load() -> str:
-    return "{:.1f}".format(os.getloadavg()[0])
+    return f"{os.getloadavg()[0]:.1f}"
 
 
 if __name__ == "__main__":

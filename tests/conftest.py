@@ -6,6 +6,11 @@ import socket
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# A deadline for each example would be a timed assertion, and this machine may be busy.
+settings.register_profile("calm", deadline=None)
+settings.load_profile("calm")
 
 _LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")
 

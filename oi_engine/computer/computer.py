@@ -49,13 +49,20 @@ class Computer:
         try:
             if not runtime.alive:
                 await self._start(runtime)
-            limiter = OutputLimiter(self._spill_folder)
-            async with contextlib.aclosing(runtime.run(cell.code)) as events:
+            async for event in self._bounded(runtime.run(cell.code)):
+                yield event
+        finally:
+            self._running = None
+
+    async def _bounded(self, events: AsyncGenerator[RunEvent, None]) -> AsyncGenerator[RunEvent, None]:
+        limiter = OutputLimiter(self._spill_folder)
+        try:
+            async with contextlib.aclosing(events):
                 async for event in events:
                     for bounded in limiter.feed(event):
                         yield bounded
         finally:
-            self._running = None
+            limiter.finish()
 
     def answer(self, text: str) -> None:
         """Give the waiting program its line. Raises ``UnknownInput``."""

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oi_engine.computer.output import RICH_COUNT, RICH_SIZE, OutputLimiter, Stream, truncate_for_model
+from oi_engine.computer.output import RICH_COUNT, RICH_SIZE, OutputLimiter, Stream
 from oi_engine.computer.runtime import (
     ActiveLine,
     Finished,
@@ -370,39 +370,3 @@ def test_old_folders_are_cleaned_and_others_kept(tmp_path: Path) -> None:
 
 def test_cleaning_where_there_is_nothing(tmp_path: Path) -> None:
     assert clean_spill_folders(tmp_path / "none") == 0
-
-
-# What the model sees
-
-
-@pytest.mark.parametrize(
-    ("text", "limit", "expected"),
-    [
-        ("", 0, ""),
-        ("", -1, ""),
-        ("abc", 3, "abc"),
-        ("abc", 0, "… 3 characters left out …"),
-        ("abc", -5, "… 3 characters left out …"),
-        ("abc", 1, "… 2 characters left out …\nc"),
-        ("0123456789", 6, "01\n… 4 characters left out …\n6789"),
-        ("a\nb\nc\nd\ne\n", 6, "a\n… 4 characters left out …\nd\ne\n"),
-        ("a\ud83d\ude00b" + "c" * 8, 6, "a\n… 7 characters left out …\ncccc"),
-        ("c" * 6 + "\ud83d\ude00b", 3, "c\n… 7 characters left out …\nb"),
-    ],
-)
-def test_truncation(text: str, limit: int, expected: str) -> None:
-    assert truncate_for_model(text, limit) == expected
-
-
-@calm
-@given(st.text(), st.integers(-3, 50))
-def test_truncation_keeps_its_limit(text: str, limit: int) -> None:
-    told = truncate_for_model(text, limit)
-    if len(text) <= max(limit, 0):
-        assert told == text
-    else:
-        before, gap, after = re.split(r"\n?(… [\d,]+ characters left out …)\n?", told, maxsplit=1)
-        assert int(re.sub(r"\D", "", gap)) == len(text) - max(limit, 0)
-        assert len(before) + len(after) <= max(limit, 0)
-        assert text.startswith(before)
-        assert text.endswith(after)
