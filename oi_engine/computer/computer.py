@@ -49,8 +49,9 @@ class Computer:
         try:
             if not runtime.alive:
                 await self._start(runtime)
-            async for event in self._bounded(runtime.run(cell.code)):
-                yield event
+            async with contextlib.aclosing(self._bounded(runtime.run(cell.code))) as events:
+                async for event in events:
+                    yield event
         finally:
             self._running = None
 
