@@ -116,7 +116,7 @@ async def test_interrupt_reaches_a_command_whose_owner_ignores_it(pipe: Pipe, tm
 
 
 async def test_the_supervisor_does_not_die_of_sigint(pipe: Pipe, tmp_path: Path) -> None:
-    process = await start(["cat"], pipe, tmp_path)
+    process = await start(["sleep", "600"], pipe, tmp_path)
     os.kill(process.supervisor_pid, signal.SIGINT)
     # The command's own end is what comes next, so the supervisor outlived the signal that was sent before it.
     process.signal(signal.SIGTERM)
