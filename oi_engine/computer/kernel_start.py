@@ -72,7 +72,7 @@ class Cap:
             return sent
         if rest and self._file is None:
             self._path = new_path(self._folder, "output", "txt")
-            self._file = open(self._path, "w", encoding="utf-8", errors="surrogatepass", newline="")  # noqa: SIM115
+            self._file = open(self._path, "w", encoding="utf-8", newline="")  # noqa: SIM115
             self._file.writelines(self._head)
             self._head = []
         if self._file is None:
@@ -107,6 +107,15 @@ def new_path(folder: str, stem: str, suffix: str) -> str:
     return os.path.join(folder, f"{stem}-{os.getpid()}-{time.time_ns()}.{suffix}")
 
 
+def sound(text: str) -> str:
+    """``text`` as it can be sent: half a surrogate pair, which UTF-8 cannot hold, in its escaped form."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="backslashreplace").decode()
+    return text
+
+
 class Output:
     """Printed text on its way out: bounded, in order, in messages of bounded size."""
 
@@ -125,7 +134,7 @@ class Output:
             if not isinstance(text, str):
                 return output._write(stream, text)  # raises, in the stream's own words
             output.drain()
-            output.write(stream, text)
+            output.write(stream, sound(text))
             return len(text)
 
         def flush(stream: Any) -> None:
@@ -189,9 +198,11 @@ class Output:
         send = thread_class.send_multipart
 
         def ordered(thread: Any, *arguments: Any, **named: Any) -> None:
-            stream = self._last
-            if stream is not None and threading.current_thread() is not thread.thread:
-                thread.schedule(stream._flush)
+            if threading.current_thread() is thread.thread:
+                thread._really_send(*arguments, **named)  # the text itself: not to the end of the queue
+                return
+            if self._last is not None:
+                thread.schedule(self._last._flush)
             send(thread, *arguments, **named)
 
         thread_class.send_multipart = ordered
@@ -327,7 +338,7 @@ class Bounds:
     def _within_room(self, data: dict[str, Any]) -> dict[str, Any]:
         kept = {"text/plain": self._cut(data.get("text/plain", ""))}
         for mime in [mime for mime in RICH if mime in data]:
-            value = data[mime]
+            value = sound(data[mime])
             if len(value) <= self._room:
                 self._room -= len(value)
                 kept[mime] = value
@@ -341,7 +352,10 @@ class Bounds:
             return {key: self._cut(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self._cut(item) for item in value]
-        if not isinstance(value, str) or len(value) <= VALUE_LIMIT:
+        if not isinstance(value, str):
+            return value
+        value = sound(value)
+        if len(value) <= VALUE_LIMIT:
             return value
         path = self._keep(value, "txt")
         half = VALUE_LIMIT // 2
@@ -350,7 +364,7 @@ class Bounds:
 
     def _keep(self, value: str, suffix: str) -> str:
         path = new_path(self._folder, "value", suffix)
-        with open(path, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+        with open(path, "w", encoding="utf-8", newline="") as file:
             file.write(value)
         return path
 
@@ -369,7 +383,7 @@ def prepare(kernel: Any, output: Output, bounds: Bounds) -> None:
     active = ActiveLine(shell, kernel)
     transforms = shell.input_transformer_manager.cleanup_transforms
     for number, transform in enumerate(transforms):
-        if transform.__name__ == "leading_empty_lines":
+        if getattr(transform, "__name__", "") == "leading_empty_lines":
             transforms[number] = keep_line_numbers
     execute, show_traceback = kernel.do_execute, shell._showtraceback
 
@@ -434,7 +448,7 @@ def main(connection_file: str, folder: str, stdout: int, stderr: int) -> None:
     if sys.path and os.path.abspath(sys.path[0]) == here:
         del sys.path[0]  # ours are not the workspace's modules; IPython puts the working directory there
     sys.argv = [""]
-    faulthandler.enable()
+    faulthandler.enable(all_threads=False)
 
     from ipykernel.iostream import IOPubThread, OutStream
     from ipykernel.kernelapp import IPKernelApp
@@ -448,7 +462,9 @@ def main(connection_file: str, folder: str, stdout: int, stderr: int) -> None:
     output = Output(OutStream, folder)
     output.push_out_before(IOPubThread)
     app = configured(IPKernelApp)
+    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # else the debugger prints a warning into the first cell
     app.initialize(["-f", connection_file])
+    del os.environ["PYDEVD_DISABLE_FILE_VALIDATION"]
     bounds = Bounds(app.kernel.session, folder)
     prepare(app.kernel, output, bounds)
     output.pipes += [Pipe(output, sys.stdout, stdout), Pipe(output, sys.stderr, stderr)]
