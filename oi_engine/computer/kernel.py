@@ -1,0 +1,493 @@
+"""Languages that run in a Jupyter kernel; Python is the one that gets more than the protocol has.
+
+The kernel is a supervised process (``supervised``), spoken to over sockets in a folder of the person's alone, or over
+TCP on loopback where a socket's path would be too long. ``IPYTHONDIR`` is that folder too, so the person's own IPython
+start-up files and profile are not read: a session is the same for everyone, and code that nobody approved does not run.
+
+Output of a thread that goes on after its cell has ended waits in the kernel and is shown at the start of the next cell;
+how much of it there may be is ``kernel_start.LATE_LIMIT``. An answer of ``"\\x04"`` (Ctrl-D) is the end of input.
+
+This is the only module that imports jupyter_client; it does so when the first kernel starts, in a thread, because that
+takes a tenth of a second and more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from attrs import define, field
+
+from oi_engine.computer.environment import choose_python
+from oi_engine.computer.kernel_messages import Died, Idle, Inbox, Input, Item, Replied, death, events_of
+from oi_engine.computer.kernel_process import PLAIN_TERMINAL, KernelProcess, KernelSpec, RuntimeFolder, environment_of
+from oi_engine.computer.runtime import ActiveLine, Finished, InputRequest, InputTaken, Notice, RunEvent, Text
+from oi_engine.errors import KernelFailed, UnknownInput
+
+_log = logging.getLogger(__name__)
+
+_START_SECONDS = 60.0
+_INTERRUPT_SECONDS = 1.0
+_INTERRUPT_AGAIN = 0.1
+_POLITE_SECONDS = 1.0
+_DEATH_GRACE = 0.02
+"""Seconds in which a dead kernel's last messages come out of the sockets."""
+_INPUT_GRACE = 0.005
+"""Seconds for a prompt's preceding output, which comes by another socket than the prompt."""
+_ASK_AGAIN = 0.1
+_RECONNECT_MILLISECONDS = 10
+_CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
+_KERNEL_START = str(Path(__file__).with_name("kernel_start.py"))
+
+
+@define(eq=False)
+class _Run:
+    """One cell, from the call of ``run`` to its last event."""
+
+    request: str = ""
+    reply: Mapping[str, Any] | None = None
+    idle: bool = False
+    waits_for_input: bool = False
+    shows_line: bool = False
+    interrupted: asyncio.Event = field(factory=asyncio.Event)
+    ended: asyncio.Event = field(factory=asyncio.Event)
+
+
+class JupyterKernel:
+    """A language behind a Jupyter kernel; a ``Runtime``.
+
+    ``spec`` is asked for when the process starts, not before. ``spill_folder`` is where output goes that is too much;
+    without one it goes to the kernel's own folder and is gone when the kernel is closed.
+    """
+
+    def __init__(
+        self, spec: Callable[[], Awaitable[KernelSpec]], *, cwd: Path, spill_folder: Path | None = None
+    ) -> None:
+        self._spec = spec
+        self._cwd = cwd
+        self._spill_folder = spill_folder
+        self._process: KernelProcess | None = None
+        self._link: _Link | None = None
+        self._inbox = Inbox()
+        self._current: _Run | None = None
+        self._notices: list[str] = []
+        self._turn = asyncio.Lock()
+        self._starting = asyncio.Lock()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process is there and can take a cell."""
+        return self._link is not None and self._process is not None and self._process.alive
+
+    async def start(self) -> None:
+        """Start the process; nothing happens where it is there. Raises ``KernelFailed``."""
+        async with self._starting:
+            if self.alive:
+                return
+            await self._discard()
+            spec = await self._spec()
+            jupyter = await asyncio.to_thread(_load_jupyter)
+            process = self._process = KernelProcess(spec, RuntimeFolder())
+            try:
+                await self._bring_up(jupyter, process)
+            except BaseException:
+                await self._discard()
+                raise
+            if spec.notice:
+                self._notices.append(spec.notice)
+
+    async def run(self, code: str) -> AsyncGenerator[RunEvent, None]:
+        """Run one cell; see ``Runtime.run``. A second one waits until the first has ended."""
+        async with self._turn:
+            run = self._current = _Run()
+            try:
+                async for event in self._events(run, code):
+                    yield event
+            finally:
+                self._current = None
+                if run.request and not run.ended.is_set():
+                    await self._abandon(run)
+
+    def answer(self, text: str) -> None:
+        """Give the waiting program its line. Raises ``UnknownInput`` where none waits."""
+        run = self._current
+        if run is None or not run.waits_for_input or self._link is None:
+            raise UnknownInput("No program waits for input.", "It may have gone on or ended.")
+        self._link.answer(text)
+        self._input_taken(run)
+
+    async def interrupt(self) -> bool:
+        """Stop the running cell; whether it stopped. True where none runs."""
+        run = self._current
+        if run is None:
+            return True
+        run.interrupted.set()
+        return await self._interrupt(run)
+
+    async def close(self) -> None:
+        """End the process and everything that it started; politely (``atexit``) where no cell runs."""
+        async with self._starting:
+            if self.alive and self._current is None and self._link and self._process and self._process.supervised:
+                self._link.ask_to_leave()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._process.supervised.wait_death(), _POLITE_SECONDS)
+            await self._discard()
+
+    async def _bring_up(self, jupyter: SimpleNamespace, process: KernelProcess) -> None:
+        """Start the process, connect to it and wait until it answers."""
+        folder = process.folder
+        connection_file = folder.path / "connection.json"
+        socket = {"transport": "ipc", "ip": str(folder.sockets)} if folder.takes_sockets else {"ip": "127.0.0.1"}
+        ports = {f"{name}_port": number for number, name in enumerate(_CHANNELS, 1)} if folder.takes_sockets else {}
+        key = secrets.token_hex(32).encode()
+        jupyter.write_connection_file(str(connection_file), key=key, **socket, **ports)
+        await process.start(connection_file, self._spill_folder or folder.path / "spill", self._cwd)
+        self._inbox = inbox = Inbox()
+        assert process.supervised is not None
+        process.supervised.on_death(lambda status: self._on_death(inbox, status))
+        self._link = link = _Link(jupyter, connection_file, inbox, self._on_reply)
+        if not await link.wait_ready(process.supervised.wait_death(), _START_SECONDS):
+            raise self._failed(process)
+        process.forget_words()
+        await process.hand_over(lambda stream, text: inbox.put(Text(text, stream)))
+
+    def _failed(self, process: KernelProcess) -> KernelFailed:
+        words = process.last_words().strip().splitlines()[-8:]
+        supervised = process.supervised
+        status = supervised.exit_status if supervised else None
+        how = death(status) if status is not None else f"no answer within {_START_SECONDS:.0f} seconds"
+        return KernelFailed("\n".join([f"The {process.spec.name} did not start ({how}).", *words]), process.spec.remedy)
+
+    async def _events(self, run: _Run, code: str) -> AsyncGenerator[RunEvent, None]:
+        if not _encodable(code):
+            yield Text("The code holds characters that are none (lone surrogates).\n", "stderr")
+            yield Finished("error", "not valid text")
+            return
+        if not await self._started_before_interrupt(run):
+            yield Finished("interrupted")
+            return
+        for notice in self._notices:
+            yield Notice(notice)
+        self._notices.clear()
+        assert self._link is not None
+        run.request = self._link.execute(code)
+        while not (run.idle and run.reply is not None):
+            item = await self._inbox.get()
+            if isinstance(item, Died):
+                async for event in self._last_events(run, item.status):
+                    yield event
+                return
+            for event in self._note(run, item):
+                yield event
+        for event in self._tidy(run):
+            yield event
+        if any(payload.get("source") == "ask_exit" for payload in run.reply.get("payload", ())):
+            await self._discard()
+            yield Finished("died", "the program left the kernel")
+            return
+        yield _finished(run, run.reply)
+
+    def _note(self, run: _Run, item: Item) -> list[RunEvent]:
+        """Note an item of the inbox in ``run``; what it says to the reader."""
+        if isinstance(item, Idle):
+            run.idle = run.idle or item.request == run.request
+            return []
+        if isinstance(item, Replied):
+            run.reply = item.content if item.request == run.request else run.reply
+            return []
+        if isinstance(item, Died):
+            return []
+        if isinstance(item, Input):
+            if item.request != run.request or run.interrupted.is_set():
+                return []  # that program does not wait any longer
+            run.waits_for_input = True
+            return [InputRequest(item.prompt, item.password)]
+        run.shows_line = run.shows_line or isinstance(item, ActiveLine)
+        return [item]
+
+    async def _last_events(self, run: _Run, status: int) -> AsyncGenerator[RunEvent, None]:
+        """The process is gone: what it said last, and that it is."""
+        with contextlib.suppress(TimeoutError):
+            while True:
+                for event in self._note(run, await asyncio.wait_for(self._inbox.get(), _DEATH_GRACE)):
+                    yield event
+        words = self._process.last_words() if self._process else ""
+        if words:
+            yield Text(words, "stderr")
+        for event in self._tidy(run):
+            yield event
+        await self._discard()
+        yield Finished("died", death(status))
+
+    def _tidy(self, run: _Run) -> list[RunEvent]:
+        """What must be taken back at the end."""
+        events: list[RunEvent] = []
+        if run.waits_for_input:
+            events.append(InputTaken())
+        if run.shows_line:
+            events.append(ActiveLine(None))
+        run.waits_for_input = run.shows_line = False
+        return events
+
+    async def _started_before_interrupt(self, run: _Run) -> bool:
+        """Start the process where it is not there; False where the person stops the run before it is."""
+        if self.alive:
+            return True
+        if self._link is not None:
+            self._notices.append("The kernel had ended since the last cell: this is a fresh one, variables are gone.")
+        starting = asyncio.ensure_future(self.start())
+        stopped = asyncio.ensure_future(run.interrupted.wait())
+        try:
+            await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if not starting.done():
+                run.ended.set()
+                return False
+            await starting
+            return True
+        finally:
+            for task in (starting, stopped):
+                task.cancel()
+            await asyncio.wait({starting, stopped})
+
+    def _on_reply(self, request: str, content: Mapping[str, Any]) -> None:
+        run = self._current
+        if run is not None and run.request == request:
+            run.ended.set()
+            self._inbox.put(Replied(request, content))
+
+    def _on_death(self, inbox: Inbox, status: int) -> None:
+        inbox.put(Died(status))
+        if self._current is not None and inbox is self._inbox:
+            self._current.ended.set()
+
+    def _input_taken(self, run: _Run) -> None:
+        if run.waits_for_input:
+            run.waits_for_input = False
+            self._inbox.put(InputTaken())
+
+    async def _interrupt(self, run: _Run) -> bool:
+        """Interrupt until the cell ends: one that comes at a bad moment (in a destructor, say) is lost."""
+        link, process = self._link, self._process
+        deadline = asyncio.get_running_loop().time() + _INTERRUPT_SECONDS
+        while not run.ended.is_set() and asyncio.get_running_loop().time() < deadline:
+            if link is not None and run.request:
+                self._input_taken(run)
+                if process is not None and process.spec.interrupt_by_signal and process.supervised is not None:
+                    process.supervised.interrupt()
+                else:
+                    link.interrupt()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(run.ended.wait(), _INTERRUPT_AGAIN)
+        if link is not None:
+            # One that is still on its way would stop the next cell.
+            await link.interrupts_done(deadline + _INTERRUPT_AGAIN)
+        return run.ended.is_set()
+
+    async def _abandon(self, run: _Run) -> None:
+        """Nobody reads on: stop the cell, and the kernel where the cell does not stop."""
+        run.interrupted.set()
+        if not await self._interrupt(run):
+            await self._discard()
+            self._notices.append("The last cell did not stop: this is a fresh kernel, variables are gone.")
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_INTERRUPT_SECONDS):
+                while self.alive and not run.idle:
+                    self._note(run, await self._inbox.get())
+
+    async def _discard(self) -> None:
+        """Leave nothing of the kernel."""
+        link, self._link = self._link, None
+        process, self._process = self._process, None
+        if link is not None:
+            await link.close()
+        if process is not None:
+            await process.close()
+
+
+class PythonKernel(JupyterKernel):
+    """Python, in the workspace's own environment where that has ipykernel."""
+
+    def __init__(
+        self,
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        root: Path | None = None,
+        python: str | None = None,
+        spill_folder: Path | None = None,
+    ) -> None:
+        async def spec() -> KernelSpec:
+            choice = await choose_python(python, cwd, root or cwd, env)
+            argv = (choice.python, _KERNEL_START, "{connection_file}", "{spill_folder}", "{stdout}", "{stderr}")
+            return KernelSpec(
+                "Python kernel",
+                argv,
+                {
+                    **(env if choice.own else environment_of(choice.python, env)),
+                    **PLAIN_TERMINAL,
+                    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+                },
+                remedy=f"See whether this works: {choice.python} -m ipykernel_launcher --version",
+                reads_own_output=True,
+                notice=choice.notice,
+            )
+
+        super().__init__(spec, cwd=cwd, spill_folder=spill_folder)
+
+
+class _Link:
+    """The sockets to one kernel: requests go out, what comes in is read by tasks and put into the inbox."""
+
+    def __init__(
+        self,
+        jupyter: SimpleNamespace,
+        connection_file: Path,
+        inbox: Inbox,
+        on_reply: Callable[[str, Mapping[str, Any]], None],
+    ) -> None:
+        self._inbox, self._on_reply = inbox, on_reply
+        self._context = jupyter.Context()
+        self._context.setsockopt(jupyter.RECONNECT_IVL, _RECONNECT_MILLISECONDS)
+        self._client = jupyter.AsyncKernelClient(context=self._context, connection_file=str(connection_file))
+        self._client.load_connection_file()
+        self._client.start_channels(hb=False)
+        self._ready = asyncio.Event()
+        self._heard: set[str] = set()
+        self._interrupts = 0
+        self._interrupts_done = asyncio.Event()
+        takers = {
+            "iopub": self._take_iopub,
+            "shell": self._take_shell,
+            "stdin": self._take_stdin,
+            "control": self._take_control,
+        }
+        self._channels = {name: getattr(self._client, f"{name}_channel") for name in takers}
+        self._tasks = [asyncio.create_task(self._pump(name, take), name=name) for name, take in takers.items()]
+
+    async def wait_ready(self, death: Coroutine[Any, Any, int], timeout: float) -> bool:
+        """Whether the kernel answers, on shell and on iopub, before it dies and within ``timeout`` seconds."""
+        dead = asyncio.ensure_future(death)
+        ready = asyncio.ensure_future(self._ready.wait())
+        deadline = asyncio.get_running_loop().time() + timeout
+        try:
+            # What iopub said before it was subscribed to is lost, so the question is asked again until both are heard.
+            while not ready.done() and not dead.done() and asyncio.get_running_loop().time() < deadline:
+                self._client.kernel_info()
+                await asyncio.wait({dead, ready}, timeout=_ASK_AGAIN, return_when=asyncio.FIRST_COMPLETED)
+            return ready.done() and not dead.done()
+        finally:
+            for task in (dead, ready):
+                task.cancel()
+            await asyncio.wait({dead, ready})
+
+    def execute(self, code: str) -> str:
+        """Send a cell; the id of the request."""
+        # A failed cell must not make the kernel refuse the next one: nothing is queued behind it.
+        return str(self._client.execute(code, store_history=True, allow_stdin=True, stop_on_error=False))
+
+    def answer(self, text: str) -> None:
+        self._client.input(text.encode(errors="replace").decode())
+
+    def interrupt(self) -> None:
+        self._interrupts += 1
+        self._interrupts_done.clear()
+        self._client.control_channel.send(self._client.session.msg("interrupt_request", {}))
+
+    async def interrupts_done(self, deadline: float) -> None:
+        """Wait until every interrupt has arrived, but not past ``deadline`` (of the loop's clock)."""
+        if self._interrupts:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(deadline):
+                    await self._interrupts_done.wait()
+
+    def ask_to_leave(self) -> None:
+        self._client.shutdown()
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.wait(self._tasks)
+        for channel in self._channels.values():
+            channel.stop()
+        self._context.term()
+
+    async def _pump(self, name: str, take: Callable[[str, Mapping[str, Any], str], None]) -> None:
+        session, socket = self._client.session, self._channels[name].socket
+        while True:
+            frames = await socket.recv_multipart()
+            try:
+                _, frames = session.feed_identities(frames)
+                message = session.deserialize(frames)
+            except ValueError as error:
+                _log.warning("A message on %s was not understood: %s", name, error)
+                continue
+            del frames
+            self._hear(name)
+            take(message["msg_type"], message["content"], message["parent_header"].get("msg_id", ""))
+            if name == "iopub":
+                await self._inbox.room()
+
+    def _hear(self, name: str) -> None:
+        if not self._ready.is_set():
+            self._heard.add(name)
+            if {"iopub", "shell"} <= self._heard:
+                self._ready.set()
+
+    def _take_iopub(self, kind: str, content: Mapping[str, Any], request: str) -> None:
+        if kind == "status" and content["execution_state"] == "idle":
+            self._inbox.put(Idle(request))
+        for event in events_of(kind, content):
+            self._inbox.put(event)
+
+    def _take_shell(self, kind: str, content: Mapping[str, Any], request: str) -> None:
+        if kind == "execute_reply":
+            self._on_reply(request, content)
+
+    def _take_stdin(self, kind: str, content: Mapping[str, Any], request: str) -> None:
+        if kind == "input_request":
+            item = Input(request, content["prompt"], bool(content["password"]))
+            asyncio.get_running_loop().call_later(_INPUT_GRACE, self._inbox.put, item)
+
+    def _take_control(self, kind: str, content: Mapping[str, Any], request: str) -> None:
+        if kind == "interrupt_reply":
+            self._interrupts -= 1
+            if self._interrupts == 0:
+                self._interrupts_done.set()
+
+
+def _finished(run: _Run, reply: Mapping[str, Any]) -> Finished:
+    if reply["status"] == "ok":
+        return Finished()
+    if run.interrupted.is_set():
+        return Finished("interrupted")
+    return Finished("error", str(reply.get("ename", reply["status"])))
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _load_jupyter() -> SimpleNamespace:
+    """What is used of jupyter_client and zmq; slow the first time."""
+    from jupyter_client.asynchronous import AsyncKernelClient
+    from jupyter_client.connect import write_connection_file
+    from zmq.asyncio import Context
+    from zmq.constants import SocketOption
+
+    return SimpleNamespace(
+        AsyncKernelClient=AsyncKernelClient,
+        Context=Context,
+        RECONNECT_IVL=SocketOption.RECONNECT_IVL,
+        write_connection_file=write_connection_file,
+    )

@@ -1,0 +1,475 @@
+"""Runs inside the kernel's process: an ipykernel whose output is bounded and that tells the line it is at.
+
+Started as ``python kernel_start.py CONNECTION_FILE SPILL_FOLDER STDOUT_FD STDERR_FD`` by whichever Python the workspace
+has, so it uses nothing but the standard library and ipykernel (6.29 or later), and no newer syntax than Python 3.9's.
+The two descriptors are the reading ends of the pipes that are the process's own stdout and stderr: what child
+processes and C code write is read here and joins the cell's output in its place; when this process dies, the owner,
+which holds the same ends, reads the last words.
+
+Beside Jupyter's messages, two of our own go out on iopub, with the cell's request as their parent:
+
+- ``oi_active_line`` ``{"line": int}``: the line of the cell, from 1, that runs now; only changes are sent;
+- ``oi_spilled`` ``{"omitted": int, "path": str, "tail": str}``: the cell printed more than ``TEXT_LIMIT`` characters;
+  ``path`` holds all of it, ``tail`` its end, ``omitted`` is how many characters lie between what was sent before and
+  the tail. Sent at the end of the cell, and before a traceback.
+"""
+
+from __future__ import annotations
+
+import codecs
+import faulthandler
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from contextlib import nullcontext
+from typing import Any
+
+TEXT_LIMIT = 2_000_000
+"""Characters of printed text that a cell sends; the rest goes to a file."""
+LATE_LIMIT = 64_000
+"""Characters that threads may print after their cell has ended; the rest is dropped."""
+TAIL = 64_000
+"""Characters of the end that are sent after all."""
+PIECE = 64_000
+"""Characters of one message at most."""
+SPILL_LIMIT = 2_000_000_000
+"""Characters that the file takes; what comes after is dropped."""
+RICH_LIMIT = 8_000_000
+"""Characters of images and markup that a cell sends; the rest goes to files."""
+VALUE_LIMIT = 256_000
+"""Characters of a shown value, of a traceback's line, of any other text in a message."""
+RICH = ("image/png", "image/jpeg", "image/svg+xml", "text/html", "text/markdown", "application/javascript")
+"""What the owner can show beside plain text; of other forms nothing is sent."""
+FLUSH_SECONDS = 0.02
+"""How long printed text may wait for more of it."""
+SAMPLE_SECONDS = 0.05
+"""How often the active line is looked up."""
+_PIPE_READ = 65_536
+_PIPE_ROUNDS = 4  # a pipe holds 64 KiB: what is there now is had in two rounds
+
+
+class Cap:
+    """Lets a cell's first ``limit`` characters through; keeps all of it in a file when there are more."""
+
+    def __init__(self, limit: int, folder: str | None) -> None:
+        self._room, self._folder = limit, folder
+        self._total = 0
+        self._path = ""
+        self._head: list[str] = []
+        self._file: Any = None
+        self._kept_back = 0
+        self._tail = ""
+
+    def take(self, text: str) -> str:
+        """The part of ``text`` that may be sent."""
+        self._total += len(text)
+        sent, rest = text[: self._room], text[self._room :]
+        self._room -= len(sent)
+        if self._folder is None:
+            return sent
+        if rest and self._file is None:
+            self._path = new_path(self._folder, "output", "txt")
+            self._file = open(self._path, "w", encoding="utf-8", newline="")  # noqa: SIM115
+            self._file.writelines(self._head)
+            self._head = []
+        if self._file is None:
+            self._head.append(sent)
+            return sent
+        if self._total <= SPILL_LIMIT:
+            self._file.write(text)
+        self._kept_back += len(rest)
+        self._tail = (self._tail + rest[-TAIL:])[-TAIL:]
+        return sent
+
+    def tell(self) -> dict[str, Any] | None:
+        """The content of ``oi_spilled`` for what was kept back since the last time, if anything was."""
+        if not self._kept_back:
+            return None
+        self._file.flush()
+        content = {"omitted": self._kept_back - len(self._tail), "path": self._path, "tail": self._tail}
+        self._kept_back, self._tail = 0, ""
+        return content
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            if self._total > SPILL_LIMIT:
+                self._file.write(f"\n({SPILL_LIMIT:,} characters are kept at most; the rest is not here)\n")
+            self._file.close()
+
+
+def new_path(folder: str, stem: str, suffix: str) -> str:
+    """A name in ``folder`` that no other file of this kernel has."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    return os.path.join(folder, f"{stem}-{os.getpid()}-{time.time_ns()}.{suffix}")
+
+
+def sound(text: str) -> str:
+    """``text`` as it can be sent: half a surrogate pair, which UTF-8 cannot hold, in its escaped form."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="backslashreplace").decode()
+    return text
+
+
+class Output:
+    """Printed text on its way out: bounded, in order, in messages of bounded size."""
+
+    def __init__(self, stream_class: Any, folder: str) -> None:
+        self._folder = folder
+        self._lock = threading.RLock()
+        self._cap = Cap(LATE_LIMIT, None)
+        self._last: Any = None
+        self._unsent = 0
+        self._flushed = 0.0
+        self._write, self._flush = stream_class.write, stream_class.flush
+        self.pipes: list[Pipe] = []
+        output = self
+
+        def write(stream: Any, text: Any) -> Any:
+            if not isinstance(text, str):
+                return output._write(stream, text)  # raises, in the stream's own words
+            output.drain()
+            output.write(stream, sound(text))
+            return len(text)
+
+        def flush(stream: Any) -> None:
+            # A program that flushes after each character would send a message for each: the stream flushes by itself
+            # in FLUSH_SECONDS, and whatever else is sent pushes the text out before it (see ``push_out_before``).
+            now = time.monotonic()
+            if now - output._flushed >= FLUSH_SECONDS / 2:
+                output._flushed = now
+                output._flush(stream)
+
+        os.register_at_fork(after_in_child=self._forked)
+        stream_class.write, stream_class.flush = write, flush
+        stream_class.flush_interval = FLUSH_SECONDS
+
+    def write(self, stream: Any, text: str) -> None:
+        """Put text on a stream, piece by piece, as far as the cell may send it."""
+        with self._lock:
+            text = self._cap.take(text)
+            if self._last is not None and self._last is not stream and text:
+                # The streams have buffers of their own: send the other's first, so that the order stays.
+                self._last.pub_thread.schedule(self._last._flush)
+            self._last = stream
+            for start in range(0, len(text), PIECE):
+                piece = text[start : start + PIECE]
+                self._unsent += len(piece)
+                self._write(stream, piece)
+                if self._unsent >= PIECE:
+                    self._unsent = 0
+                    self._flush(stream)
+
+    def _forked(self) -> None:
+        """In a forked child another thread may have held the lock, and the pipes are the parent's to read."""
+        self._lock = threading.RLock()
+        self.pipes = []
+
+    def drain(self) -> None:
+        """Take in what child processes have written until now."""
+        for pipe in self.pipes:
+            pipe.drain()
+
+    def begin(self) -> None:
+        """A cell begins."""
+        self.drain()
+        with self._lock:
+            self._cap = Cap(TEXT_LIMIT, self._folder)
+
+    def tell(self) -> dict[str, Any] | None:
+        """The content of ``oi_spilled``, where the cell printed too much since the last time."""
+        self.drain()
+        with self._lock:
+            return self._cap.tell()
+
+    def end(self) -> None:
+        """The cell has ended; what threads still print has little room."""
+        with self._lock:
+            cap, self._cap = self._cap, Cap(LATE_LIMIT, None)
+            cap.close()
+
+    def push_out_before(self, thread_class: Any) -> None:
+        """Let every message that is not printed text be preceded by the text that was printed before it."""
+        send = thread_class.send_multipart
+
+        def ordered(thread: Any, *arguments: Any, **named: Any) -> None:
+            if threading.current_thread() is thread.thread:
+                thread._really_send(*arguments, **named)  # the text itself: not to the end of the queue
+                return
+            if self._last is not None:
+                thread.schedule(self._last._flush)
+            send(thread, *arguments, **named)
+
+        thread_class.send_multipart = ordered
+
+
+class Pipe:
+    """The process's own stdout or stderr (descriptor 1 or 2), read back in."""
+
+    def __init__(self, output: Output, stream: Any, descriptor: int) -> None:
+        self._output, self._stream, self._descriptor = output, stream, descriptor
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLIN)
+        self._lock = threading.Lock()
+        os.set_inheritable(descriptor, False)
+        os.set_blocking(descriptor, False)
+        threading.Thread(target=self._watch, name="oi-output", daemon=True).start()
+
+    def drain(self) -> None:
+        """Read what is there now, without waiting for more."""
+        if not self._poll.poll(0):
+            return
+        with self._lock:
+            for _ in range(_PIPE_ROUNDS):
+                try:
+                    data = os.read(self._descriptor, _PIPE_READ)
+                except BlockingIOError:
+                    return
+                self._output.write(self._stream, self._decoder.decode(data))
+
+    def _watch(self) -> None:
+        mine = select.poll()
+        mine.register(self._descriptor, select.POLLIN)
+        while True:
+            mine.poll()
+            self.drain()
+
+
+class ActiveLine:
+    """Looks from a thread of its own at the line where the main thread is: the program itself is not slowed down."""
+
+    def __init__(self, shell: Any, kernel: Any) -> None:
+        self._kernel = kernel
+        self._main = threading.main_thread().ident
+        self._file: str | None = None
+        self._parent: Any = None
+        self._running = threading.Event()
+        self._ended = threading.Event()
+        remember = shell.compile.cache
+
+        def cache(*arguments: Any, **named: Any) -> Any:
+            name = remember(*arguments, **named)
+            if self._file is None:
+                self._file = name
+            return name
+
+        shell.compile.cache = cache
+        threading.Thread(target=self._sample, name="oi-active-line", daemon=True).start()
+
+    def begin(self, parent: Any) -> None:
+        """A cell begins; ``parent`` is its request."""
+        self._file, self._parent = None, parent
+        self._ended.clear()
+        self._running.set()
+
+    def end(self) -> None:
+        """The cell has ended."""
+        self._running.clear()
+        self._ended.set()
+
+    def _sample(self) -> None:
+        while True:
+            self._running.wait()
+            shown = None
+            while not self._ended.wait(SAMPLE_SECONDS):
+                name, parent = self._file, self._parent
+                line = self._line(name) if name else None
+                if line is not None and (line, name) != shown and not self._ended.is_set():
+                    shown = (line, name)
+                    self._kernel.session.send(self._kernel.iopub_socket, "oi_active_line", {"line": line}, parent)
+
+    def _line(self, name: str) -> int | None:
+        frame = sys._current_frames().get(self._main)  # type: ignore[arg-type]
+        while frame is not None:
+            if frame.f_code.co_filename == name:
+                return frame.f_lineno
+            frame = frame.f_back
+        return self._awaited_line(name)
+
+    def _awaited_line(self, name: str) -> int | None:
+        """The line of a cell that waits in ``await``: it is in no thread's stack."""
+        import asyncio
+
+        try:
+            tasks = asyncio.all_tasks(self._kernel.io_loop.asyncio_loop)
+        except RuntimeError:
+            return None  # the tasks changed all the while
+        for task in tasks:
+            line: int | None = None
+            coroutine: Any = task.get_coro()
+            while coroutine is not None and hasattr(coroutine, "cr_frame"):
+                frame = coroutine.cr_frame
+                if frame is not None and frame.f_code.co_filename == name:
+                    line = frame.f_lineno
+                coroutine = coroutine.cr_await
+            if line is not None:
+                return line
+        return None
+
+
+class Bounds:
+    """Keeps every message within bounds: images and markup by the cell, any other text by itself."""
+
+    def __init__(self, session: Any, folder: str) -> None:
+        self._folder = folder
+        self._room = RICH_LIMIT
+        serialize = session.serialize
+
+        def bounded(message: Any, *arguments: Any, **named: Any) -> Any:
+            kind, content = message.get("msg_type"), message.get("content")
+            if kind in ("display_data", "update_display_data", "execute_result"):
+                message = {**message, "content": {**content, "data": self._within_room(content["data"])}}
+            elif kind != "stream":
+                message = {**message, "content": self._cut(content)}
+            return serialize(message, *arguments, **named)
+
+        session.serialize = bounded
+
+    def begin(self) -> None:
+        """A cell begins."""
+        self._room = RICH_LIMIT
+
+    def _within_room(self, data: dict[str, Any]) -> dict[str, Any]:
+        kept = {"text/plain": self._cut(data.get("text/plain", ""))}
+        for mime in [mime for mime in RICH if mime in data]:
+            value = sound(data[mime])
+            if len(value) <= self._room:
+                self._room -= len(value)
+                kept[mime] = value
+            else:
+                path = self._keep(value, mime.split("/")[-1].split("+")[0])
+                kept["text/plain"] += f"\n({len(value):,} characters of {mime} are too much to show: see {path})"
+        return kept
+
+    def _cut(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: self._cut(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._cut(item) for item in value]
+        if not isinstance(value, str):
+            return value
+        value = sound(value)
+        if len(value) <= VALUE_LIMIT:
+            return value
+        path = self._keep(value, "txt")
+        half = VALUE_LIMIT // 2
+        between = f"\n… {len(value) - 2 * half:,} characters left out; the whole is in {path} …\n"
+        return value[:half] + between + value[-half:]
+
+    def _keep(self, value: str, suffix: str) -> str:
+        path = new_path(self._folder, "value", suffix)
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(value)
+        return path
+
+
+def keep_line_numbers(lines: list[str]) -> list[str]:
+    """IPython drops the empty lines before a cell's first, which shifts every line number; a cell magic needs that."""
+    for number, line in enumerate(lines):
+        if line.strip():
+            return lines[number:] if line.startswith("%%") else lines
+    return lines
+
+
+def prepare(kernel: Any, output: Output, bounds: Bounds) -> None:
+    """Tie what is done at a cell's beginning and end to the kernel's one way to run a cell."""
+    shell = kernel.shell
+    active = ActiveLine(shell, kernel)
+    transforms = shell.input_transformer_manager.cleanup_transforms
+    for number, transform in enumerate(transforms):
+        if getattr(transform, "__name__", "") == "leading_empty_lines":
+            transforms[number] = keep_line_numbers
+    execute, show_traceback = kernel.do_execute, shell._showtraceback
+
+    def tell() -> None:
+        spilled = output.tell()
+        if spilled is not None:
+            kernel.session.send(kernel.iopub_socket, "oi_spilled", spilled, kernel.get_parent())
+
+    async def do_execute(*arguments: Any, **named: Any) -> Any:
+        # An interrupt is for the cell, not for what is done around it; ipykernel sets its own handler afterwards.
+        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        output.begin()
+        bounds.begin()
+        active.begin(kernel.get_parent())
+        signal.signal(signal.SIGINT, handler)
+        try:
+            return await execute(*arguments, **named)
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            active.end()
+            tell()
+            output.end()
+
+    def tell_and_show_traceback(*arguments: Any) -> None:
+        tell()  # the end of the output belongs before the error
+        show_traceback(*arguments)
+
+    kernel.do_execute, shell._showtraceback = do_execute, tell_and_show_traceback
+
+
+def configured(app_class: Any) -> Any:
+    """The kernel's application: nothing of the person's IPython set-up, no history on disk, no colours."""
+    from traitlets.config import Config
+
+    class App(app_class):  # type: ignore[misc]
+        def _bind_socket(self, socket: Any, port: int) -> Any:
+            socket.set_hwm(0)  # else what the owner is slow to take would be dropped without a word
+            return super()._bind_socket(socket, port)
+
+    app = App.instance()
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "nocolor" if ipython_version() >= 9 else "NoColor"
+    config.InteractiveShell.banner1 = ""
+    # Descriptors 1 and 2 are read by ``Pipe``; a parent that is 1 means: no thread that watches the parent.
+    config.IPKernelApp.capture_fd_output = False
+    config.IPKernelApp.parent_handle = 1
+    app.update_config(config)
+    return app
+
+
+def ipython_version() -> int:
+    """The first number of IPython's version."""
+    import IPython
+
+    return int(IPython.version_info[0])
+
+
+def main(connection_file: str, folder: str, stdout: int, stderr: int) -> None:
+    """Start the kernel and stay until it ends."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    if sys.path and os.path.abspath(sys.path[0]) == here:
+        del sys.path[0]  # ours are not the workspace's modules; IPython puts the working directory there
+    sys.argv = [""]
+    faulthandler.enable(all_threads=False)
+
+    from ipykernel.iostream import IOPubThread, OutStream
+    from ipykernel.kernelapp import IPKernelApp
+    from ipykernel.zmqshell import ZMQInteractiveShell
+
+    # It would set TERM, FORCE_COLOR and the like for a coloured terminal; the owner has set them for a plain one.
+    ZMQInteractiveShell.init_environment = lambda self: None
+    # Since version 9 IPython keeps all that a cell prints, for as long as the kernel lives.
+    if hasattr(ZMQInteractiveShell, "_tee"):
+        ZMQInteractiveShell._tee = lambda self, channel: nullcontext()
+    output = Output(OutStream, folder)
+    output.push_out_before(IOPubThread)
+    app = configured(IPKernelApp)
+    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # else the debugger prints a warning into the first cell
+    app.initialize(["-f", connection_file])
+    del os.environ["PYDEVD_DISABLE_FILE_VALIDATION"]
+    bounds = Bounds(app.kernel.session, folder)
+    prepare(app.kernel, output, bounds)
+    output.pipes += [Pipe(output, sys.stdout, stdout), Pipe(output, sys.stderr, stderr)]
+    app.start()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
