@@ -1,7 +1,7 @@
 """The terminal that a driver's program writes to and reads from, seen from the side of the person.
 
-The terminal turns no newline into two characters (OPOST off), gives programs whole lines (ICANON), and turns ``^C`` into
-a signal (ISIG). ECHO is on at rest and off only around what is written here: an answer is not printed back, and a
+The terminal turns no newline into two characters (OPOST off), gives programs whole lines (ICANON), and turns ``^C``
+into a signal (ISIG). ECHO is on at rest and off only around what is written here: an answer is not printed back, and a
 program that clears ECHO is asking for a password. One line of input has at most 4095 bytes, as in every terminal.
 
 Linux and macOS. Not on Windows, which has no such terminals.

@@ -5,9 +5,9 @@ program's descriptors 0, 1 and 2; what the driver and this module say to one ano
 know nothing of. Output can therefore never be taken for a report.
 
 Starting. The driver finds three numbers in its environment and removes them from it: ``OI_REQUESTS``, the
-descriptor to read requests from (0 where ``Driver.reads_requests_on_stdin``), ``OI_REPORTS``, the one to write reports to,
-and ``OI_TTY``, the terminal. They are at 60 or above, where scripts seldom look. End of file on the requests means:
-leave.
+descriptor to read requests from (0 where ``Driver.reads_requests_on_stdin``), ``OI_REPORTS``, the one to write reports
+to, and ``OI_TTY``, the terminal. They are at 60 or above, where scripts seldom look. End of file on the requests
+means: leave.
 
 Requests, one line each, UTF-8. ``ID`` is a word that no other cell has; the cell's code is in the file ``PATH``::
 
@@ -28,8 +28,9 @@ Reports, one line each, UTF-8::
 A report about another cell than the running one is ignored, but for ``text``, which goes to the next. What a cell wrote
 to the terminal before a report comes before it here.
 
-Interrupting: ``^C`` on the terminal, repeated every 50 ms, and the request where the driver wants it; a driver survives
-both in any state. After 0.4 s programs in the foreground get SIGTERM, after 0.7 s SIGKILL; the driver itself never does.
+Interrupting: ``^C`` on the terminal, repeated every 50 ms, and the request where the driver wants it; a driver
+survives both in any state. After 0.4 s programs in the foreground get SIGTERM, after 0.7 s SIGKILL; the driver itself
+never does.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ import signal
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import Literal, get_args
 
 from attrs import define, field, frozen
 
@@ -66,7 +67,8 @@ _WATCH_SECONDS = 0.06
 _GUESS_SECONDS = 0.3
 _RESEND_SECONDS, _TERMINATE_SECONDS, _KILL_SECONDS, _GIVE_UP_SECONDS = 0.05, 0.4, 0.7, 0.98
 _LONGEST_REPORT = 4 * 1024 * 1024
-_STREAMS = get_args(get_type_hints(Text)["stream"])
+_Stream = Literal["stdout", "stderr", "result", "traceback"]
+_STREAMS: dict[str, _Stream] = {stream: stream for stream in get_args(_Stream)}
 
 
 def run_request(cell: str, path: str) -> bytes:
@@ -304,7 +306,7 @@ class ReplRuntime:
         detail = _described(status)
         if not live.ready.done():
             live.ready.set_exception(KernelFailed(f"it ended with {detail}"))
-        self._drain(live, whole=True)
+        self._drain(live)
         self._pause(live)
         if self._cell is not None:
             self._finish(self._cell, Finished("died", detail))
@@ -415,10 +417,9 @@ class ReplRuntime:
         if self._queue.full and not stopping:
             self._pause(live)
 
-    def _drain(self, live: _Live, *, whole: bool = False) -> None:
-        """Read what the terminal holds. Its buffers are smaller than two reads, so that what was written before the
-        call is read even where a background job never stops writing; ``whole``: nobody is left who could write."""
-        del whole
+    def _drain(self, live: _Live) -> None:
+        """Read all that was written before the call: the terminal's buffers are smaller than two reads. More is not
+        read, as a background job may never stop writing."""
         for _ in range(2):
             self._read_terminal(live)
 
@@ -467,7 +468,7 @@ class ReplRuntime:
         except ValueError:
             return
         if isinstance(text, str) and text and stream in _STREAMS:
-            self._queue.put(Text(text, stream))
+            self._queue.put(Text(text, _STREAMS[stream]))
 
     def _take_done(self, cell: _Cell, rest: str) -> None:
         status, _, detail = rest.partition(" ")

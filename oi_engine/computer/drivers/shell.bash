@@ -17,7 +17,8 @@ set -E -T
 readonly __oi_line_reports=1000
 # Traps are strings of one line each: LINENO counts the lines in them, too.
 readonly __oi_debug_trap='{ if ((--__oi_lines_left < 0)); then builtin trap - DEBUG; '\
-'elif [[ ${#BASH_SOURCE[@]} == 1 && $BASH_SOURCE == "$__oi_cell" && $LINENO != "$__oi_line" ]]; then '\
+'elif [[ $BASH_SUBSHELL == 0 && ${#BASH_SOURCE[@]} == 1 && $BASH_SOURCE == "$__oi_cell" '\
+'&& $LINENO != "$__oi_line" ]]; then '\
 '__oi_line=$LINENO; builtin printf "line %s %s\n" "$__oi_id" "$__oi_line" >&"$__oi_reports"; fi; :; } 2>/dev/null'
 
 # Under `set -e` the cell ends where the shell would have ended; in a subshell bash itself sees to it.
