@@ -1,0 +1,495 @@
+"""Languages that run in a long-lived process of their own, behind one driver protocol, version 1.
+
+A *driver* is a small program in the language itself. It runs the cells; the terminal (``pseudo_terminal.py``) is the
+program's descriptors 0, 1 and 2; what the driver and this module say to one another goes over two pipes, which cells
+know nothing of. Output can therefore never be taken for a report.
+
+Starting. The driver finds three numbers in its environment and removes them from it: ``OI_REQUESTS``, the
+descriptor to read requests from (0 where ``Driver.reads_requests_on_stdin``), ``OI_REPORTS``, the one to write reports
+to, and ``OI_TTY``, the terminal. They are at 60 or above, where scripts seldom look. End of file on the requests
+means: leave.
+
+Requests, one line each, UTF-8. ``ID`` is a word that no other cell has; the cell's code is in the file ``PATH``::
+
+    run ID PATH
+    interrupt ID          only where Driver.interrupted_by_request; repeated every 50 ms until the cell is done
+
+A shell reads commands of its own instead, which ``Driver.request`` gives; they too end with the report ``done``.
+
+Reports, one line each, UTF-8::
+
+    ready 1 NAME VERSION  the first, when the driver can take a cell; 1 is the version of the protocol
+    line ID N             line N of the cell, from 1, runs now
+    text ID STREAM JSON   text beside the terminal: JSON string; STREAM is result, traceback, stdout or stderr
+    input ID yes | no     the program waits for a line from the terminal, or no longer does (optional)
+    done ID ok            the cell ended; the driver takes the next
+    done ID error DETAIL  the same; DETAIL is for the person and may be empty
+
+A report about another cell than the running one is ignored, but for ``text``, which goes to the next. What a cell wrote
+to the terminal before a report comes before it here.
+
+Interrupting: ``^C`` on the terminal, repeated every 50 ms, and the request where the driver wants it; a driver
+survives both in any state. After 0.4 s programs in the foreground get SIGTERM, after 0.7 s SIGKILL; the driver itself
+never does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import itertools
+import json
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+from attrs import define, field, frozen
+
+from oi_engine.computer.event_queue import EventQueue
+from oi_engine.computer.pseudo_terminal import ENVIRONMENT, READ_BYTES, PseudoTerminal
+from oi_engine.computer.runtime import ActiveLine, Finished, InputRequest, InputTaken, RunEvent, Text
+from oi_engine.computer.supervised import Supervised, start_supervised
+from oi_engine.computer.waiting import foreground_processes, foreground_waits
+from oi_engine.errors import KernelFailed, LanguageUnavailable, SessionBusy, UnknownInput
+
+DRIVERS = Path(__file__).with_name("drivers")
+"""Where the drivers' sources are."""
+
+_FIRST_DESCRIPTOR = 60
+_START_SECONDS = 15.0
+_LEAVE_SECONDS = 0.3
+_WATCH_SECONDS = 0.06
+_GUESS_SECONDS = 0.3
+_RESEND_SECONDS, _TERMINATE_SECONDS, _KILL_SECONDS, _GIVE_UP_SECONDS = 0.05, 0.4, 0.7, 0.98
+_LONGEST_REPORT = 4 * 1024 * 1024
+_Stream = Literal["stdout", "stderr", "result", "traceback"]
+_STREAMS: dict[str, _Stream] = {stream: stream for stream in get_args(_Stream)}
+
+
+def run_request(cell: str, path: str) -> bytes:
+    """The request ``run``, as most drivers read it."""
+    return f"run {cell} {path}\n".encode()
+
+
+@frozen
+class Driver:
+    """What has to be known of one driver.
+
+    ``programs``: names of the program that runs it, the preferred first. ``arguments``: those of the program.
+    ``remedy``: how the program is installed, for a person. ``suffix``: of the files that cells are written to.
+    ``reports_input``: the driver says by itself when it waits for input (programs that it starts need not).
+    """
+
+    language: str
+    programs: tuple[str, ...]
+    arguments: tuple[str, ...]
+    remedy: str
+    suffix: str = ""
+    environment: Mapping[str, str] = field(factory=dict)
+    request: Callable[[str, str], bytes] = run_request
+    reads_requests_on_stdin: bool = False
+    interrupted_by_request: bool = False
+    reports_input: bool = False
+
+    def find(self, path: str | None = None) -> str | None:
+        """The program's path, looked for in ``path`` (as in PATH; ``None``: this process's); ``None``: not there."""
+        return next((found for name in self.programs if (found := shutil.which(name, path=path))), None)
+
+
+@define
+class _Cell:
+    id: str
+    file: Path
+    done: asyncio.Event = field(factory=asyncio.Event)
+    stopped: bool = False
+    """Somebody asked to stop it."""
+    had_lines: bool = False
+    waits: InputRequest | None = None
+    says_it_waits: bool = False
+    quiet: float = 0.0
+    """Seconds since the last output, counted by the watch."""
+
+
+@define
+class _Live:
+    """What exists while the process does."""
+
+    process: Supervised
+    terminal: PseudoTerminal
+    requests: int
+    reports: int
+    ready: asyncio.Future[None]
+    unread: bytes = b""
+
+
+class ReplRuntime:
+    """One language's live process behind the driver protocol; see ``Runtime`` in ``runtime.py``.
+
+    ``cwd``: where it starts. ``env``: its environment, to which the terminal's is added; ``None``: this process's.
+    """
+
+    def __init__(self, driver: Driver, *, cwd: str | os.PathLike[str], env: Mapping[str, str] | None = None) -> None:
+        self._driver = driver
+        self._cwd = cwd
+        self._env = dict(os.environ if env is None else env)
+        self._live: _Live | None = None
+        self._cell: _Cell | None = None
+        self._folder: Path | None = None
+        self._cells = itertools.count(1)
+        self._queue = EventQueue(self._resume)
+        self._reading = False
+        self._produced = False
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process is there and can take a cell."""
+        return self._live is not None and self._live.process.alive and self._live.ready.done()
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the driver, ``None`` where there is none."""
+        return self._live.process.pid if self._live else None
+
+    async def start(self) -> None:
+        """Start the process; nothing where it is there. Raises ``LanguageUnavailable`` or ``KernelFailed``."""
+        if self.alive:
+            return
+        await self._end()
+        program = self._driver.find(self._env.get("PATH"))
+        if program is None:
+            raise LanguageUnavailable(f"{self._driver.programs[0]} is not installed.", self._driver.remedy)
+        live = self._live = await self._spawn(program)
+        self._resume()
+        # Only now: a callback for a process that is gone already must find it.
+        live.process.on_death(lambda status: self._died(live, status))
+        try:
+            await asyncio.wait_for(asyncio.shield(live.ready), _START_SECONDS)
+        except (TimeoutError, KernelFailed) as error:
+            said = self._queue.unfinished_line or str(error)
+            await self._end()
+            raise KernelFailed(
+                f"{program} did not start: {said or 'it did not answer'}.", f"Try `{program}` in a terminal."
+            ) from error
+        except asyncio.CancelledError:
+            await self._end()
+            raise
+
+    async def run(self, code: str) -> AsyncGenerator[RunEvent, None]:
+        """Run one cell; see ``Runtime.run``. Raises ``SessionBusy`` where one runs already."""
+        if self._cell is not None:
+            raise SessionBusy("A cell runs already.", "Wait for it, or stop it.")
+        cell = self._cell = _Cell(f"c{next(self._cells)}", self._file())
+        try:
+            await self.start()
+            self._begin(cell, code)
+            event: RunEvent | None = None
+            while not isinstance(event, Finished):
+                event = await self._queue.take()
+                yield event
+        finally:
+            try:
+                if not cell.done.is_set() and self._live and not await self.interrupt():
+                    await self._end()
+            finally:
+                self._cell = None
+                cell.file.unlink(missing_ok=True)
+
+    def answer(self, text: str) -> None:
+        """Give the waiting program its line; see ``Runtime.answer``. A lone ``^D`` is the end of input."""
+        if self._live is None or self._cell is None or self._cell.waits is None:
+            raise UnknownInput("No program waits for input.")
+        self._live.terminal.type_line(text)
+        self._queue.end_line()
+        self._no_longer_waits(self._cell)
+
+    async def interrupt(self) -> bool:
+        """Stop the running cell and keep the state; see ``Runtime.interrupt``."""
+        cell, live = self._cell, self._live
+        if cell is None or live is None or cell.done.is_set():
+            return True
+        cell.stopped = True
+        self._resume()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        while (passed := loop.time() - began) < _GIVE_UP_SECONDS:
+            self._stop(cell, live, passed)
+            wait = min(_RESEND_SECONDS, _GIVE_UP_SECONDS - passed)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(cell.done.wait(), wait)
+                return True
+        return False
+
+    async def close(self) -> None:
+        """End the process and everything that it started; where no cell runs it may clean up first."""
+        live = self._live
+        if live is not None and self._cell is None and live.process.alive:
+            os.close(live.requests)
+            live.requests = -1
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(live.process.wait_death(), _LEAVE_SECONDS)
+        await self._end()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    # Starting and ending
+
+    async def _spawn(self, program: str) -> _Live:
+        terminal = PseudoTerminal()
+        opened: list[int] = []
+        kept: list[int] = []
+        try:
+            reading, requests = os.pipe()
+            reports, writing = os.pipe()
+            opened += [reading, writing]
+            kept += [requests, reports]
+            # High numbers: cells may use the low ones (`exec 3> file`) as they like.
+            given = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR) for fd in (reading, writing)]
+            opened += given
+            given.append(fcntl.fcntl(terminal.slave, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR))
+            opened.append(given[2])
+            os.set_blocking(requests, False)
+            os.set_blocking(reports, False)
+            process = await start_supervised(
+                [program, *self._driver.arguments],
+                env=self._environment(given),
+                cwd=self._cwd,
+                stdin=reading if self._driver.reads_requests_on_stdin else terminal.slave,
+                stdout=terminal.slave,
+                stderr=terminal.slave,
+                pass_fds=given,
+                tty=terminal.slave,
+            )
+        except BaseException:  # a cancellation, too, leaves no descriptor open
+            terminal.close()
+            _close_all(kept)
+            raise
+        finally:
+            _close_all(opened)
+        return _Live(process, terminal, requests, reports, asyncio.get_running_loop().create_future())
+
+    def _environment(self, given: Sequence[int]) -> dict[str, str]:
+        requests, reports, tty = given
+        numbers = {"OI_REQUESTS": str(requests), "OI_REPORTS": str(reports), "OI_TTY": str(tty)}
+        if self._driver.reads_requests_on_stdin:
+            numbers["OI_REQUESTS"] = "0"
+        return {**self._env, **ENVIRONMENT, **self._driver.environment, **numbers}
+
+    def _file(self) -> Path:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="oi-"))
+        return self._folder / f"cell-{next(self._cells)}{self._driver.suffix}"
+
+    async def _end(self) -> None:
+        """End the process, if there is one, and let go of everything that belonged to it."""
+        live, self._live = self._live, None
+        if live is None:
+            return
+        self._pause(live)
+        try:
+            await live.process.close()
+        finally:
+            live.terminal.close()
+            _close_all([fd for fd in (live.requests, live.reports) if fd >= 0])
+            if not live.ready.done():
+                live.ready.cancel()
+
+    def _died(self, live: _Live, status: int) -> None:
+        """The driver's process ended by itself."""
+        if live is not self._live:
+            return
+        detail = _described(status)
+        if not live.ready.done():
+            live.ready.set_exception(KernelFailed(f"it ended with {detail}"))
+        self._drain(live)
+        self._pause(live)
+        if self._cell is not None:
+            self._finish(self._cell, Finished("died", detail))
+
+    # A cell
+
+    def _begin(self, cell: _Cell, code: str) -> None:
+        assert self._live is not None
+        cell.file.write_text(code, encoding="utf-8", errors="replace", newline="")
+        self._live.terminal.reset()
+        self._queue.end_line()
+        try:
+            os.write(self._live.requests, self._driver.request(cell.id, str(cell.file)))
+        except BrokenPipeError:
+            return  # it has just died, which on_death tells
+        self._watch(cell)
+
+    def _finish(self, cell: _Cell, finished: Finished) -> None:
+        if cell.done.is_set():
+            return
+        self._no_longer_waits(cell)
+        if cell.had_lines:
+            self._queue.put(ActiveLine(None))
+        self._queue.end_output()
+        self._queue.put(finished)
+        cell.done.set()
+
+    def _stop(self, cell: _Cell, live: _Live, passed: float) -> None:
+        """One attempt at stopping the cell, ``passed`` seconds after the first."""
+        live.terminal.interrupt()
+        if self._driver.interrupted_by_request:
+            with contextlib.suppress(BlockingIOError, BrokenPipeError):
+                os.write(live.requests, f"interrupt {cell.id}\n".encode())
+        if passed < _TERMINATE_SECONDS:
+            return
+        number = signal.SIGTERM if passed < _KILL_SECONDS else signal.SIGKILL
+        driver = live.process.pid
+        children = foreground_processes(live.terminal.foreground(), live.process.supervisor_pid)
+        # The driver is told first, so that it does not go on with the cell once its child is dead.
+        for pid, sent in [(driver, signal.SIGINT), *((pid, number) for pid in children if pid != driver)]:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, sent)
+
+    # Waiting for input
+
+    def _watch(self, cell: _Cell) -> None:
+        asyncio.get_running_loop().call_later(_WATCH_SECONDS, self._look, cell)
+
+    def _look(self, cell: _Cell) -> None:
+        """Look, while nothing is printed, whether the program waits for a line."""
+        live = self._live
+        if live is None or cell is not self._cell or cell.done.is_set():
+            return
+        if self._produced or not self._reading:
+            self._produced, cell.quiet = False, 0.0
+        else:
+            cell.quiet += _WATCH_SECONDS
+            if not cell.says_it_waits:
+                self._judge(cell, live)
+        self._watch(cell)
+
+    def _judge(self, cell: _Cell, live: _Live) -> None:
+        waits = foreground_waits(
+            live.terminal,
+            live.process.supervisor_pid,
+            unfinished=bool(self._queue.unfinished_line),
+            ignore=live.process.pid if self._driver.reports_input else 0,
+        )
+        if waits == "no":
+            self._no_longer_waits(cell)
+        elif waits == "yes" or cell.quiet >= _GUESS_SECONDS:
+            self._now_waits(cell, live)
+
+    def _now_waits(self, cell: _Cell, live: _Live) -> None:
+        if cell.waits is None:
+            cell.waits = InputRequest(self._queue.unfinished_line, password=live.terminal.asks_password)
+            self._queue.put(cell.waits)
+
+    def _no_longer_waits(self, cell: _Cell) -> None:
+        if cell.waits is not None:
+            cell.waits = None
+            self._queue.put(InputTaken())
+
+    # Reading
+
+    def _resume(self) -> None:
+        live = self._live
+        if live is None or self._reading or not (live.process.alive or live.reports >= 0):
+            return
+        self._reading = True
+        loop = asyncio.get_running_loop()
+        loop.add_reader(live.terminal.master, self._read_terminal, live)
+        loop.add_reader(live.reports, self._read_reports, live)
+
+    def _pause(self, live: _Live) -> None:
+        if self._reading:
+            self._reading = False
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(live.terminal.master)
+            loop.remove_reader(live.reports)
+
+    def _read_terminal(self, live: _Live) -> None:
+        data = live.terminal.read()
+        self._produced = self._produced or bool(data)
+        stopping = self._cell is not None and self._cell.stopped
+        if not (stopping and self._queue.full):
+            self._queue.put_output(data)
+        if self._queue.full and not stopping:
+            self._pause(live)
+
+    def _drain(self, live: _Live) -> None:
+        """Read all that was written before the call: the terminal's buffers are smaller than two reads. More is not
+        read, as a background job may never stop writing."""
+        for _ in range(2):
+            self._read_terminal(live)
+
+    def _read_reports(self, live: _Live) -> None:
+        try:
+            data = os.read(live.reports, READ_BYTES)
+        except BlockingIOError:
+            return
+        if not data:
+            asyncio.get_running_loop().remove_reader(live.reports)
+            return
+        self._drain(live)
+        *lines, live.unread = (live.unread + data).split(b"\n")
+        if len(live.unread) > _LONGEST_REPORT:
+            live.unread = b""
+        for line in lines:
+            self._take_report(live, line.decode(errors="replace"))
+
+    def _take_report(self, live: _Live, line: str) -> None:
+        word, _, rest = line.partition(" ")
+        about, _, rest = rest.partition(" ")
+        cell = self._cell
+        if word == "ready":
+            if not live.ready.done():
+                live.ready.set_result(None)
+        elif word == "text":
+            self._take_text(rest)
+        elif cell is None or cell.id != about or cell.done.is_set():
+            return
+        elif word == "line" and rest.isdigit():
+            cell.had_lines = True
+            self._queue.put(ActiveLine(int(rest)))
+        elif word == "input":
+            cell.says_it_waits = rest == "yes"
+            if cell.says_it_waits:
+                self._now_waits(cell, live)
+            else:
+                self._no_longer_waits(cell)
+        elif word == "done":
+            self._take_done(cell, rest)
+
+    def _take_text(self, rest: str) -> None:
+        stream, _, encoded = rest.partition(" ")
+        try:
+            text = json.loads(encoded)
+        except ValueError:
+            return
+        if isinstance(text, str) and text and stream in _STREAMS:
+            self._queue.put(Text(text, _STREAMS[stream]))
+
+    def _take_done(self, cell: _Cell, rest: str) -> None:
+        status, _, detail = rest.partition(" ")
+        if cell.stopped:
+            self._finish(cell, Finished("interrupted"))
+        elif status == "ok":
+            self._finish(cell, Finished("ok"))
+        else:
+            self._finish(cell, Finished("error", detail))
+
+
+def _close_all(descriptors: Sequence[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def _described(status: int) -> str:
+    """An exit status for a person; -N is signal N."""
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return f"signal {signal.Signals(-status).name}"
+    except ValueError:
+        return f"signal {-status}"
