@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from tests.fakes.http_server import Drop, Hold, HttpServer, Response, Send, Step
+from tests.fakes.http_server import Drop, HttpServer, Response, Send, Step
 from tests.fakes.openai_server import USAGE, cut
 
 MODEL = "claude-3-5-sonnet-20241022"
@@ -46,7 +46,7 @@ class Reply:
     @staticmethod
     def dropped(text: str, *, size: int = 4) -> Response:
         """Text, then silence until the test releases it, then the connection is reset."""
-        return Reply.stream([start(), *text_block(0, text, size), Hold(), Drop()])
+        return Reply.stream([start(), *text_block(0, text, size), Drop()])
 
     @staticmethod
     def error(status: int, type: str, message: str) -> Response:  # noqa: A002

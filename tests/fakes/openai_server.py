@@ -68,7 +68,7 @@ class Reply:
     @staticmethod
     def dropped(text: str, *, size: int = 4) -> Response:
         """Text, then the connection is reset."""
-        return Reply.stream([role(), *texts(text, size), Hold(), Drop()])
+        return Reply.stream([role(), *texts(text, size), Drop()])
 
     @staticmethod
     def error(
