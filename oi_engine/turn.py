@@ -16,7 +16,7 @@ from attrs import frozen
 
 from oi_engine.approval import Cell, Gate, Grant, Proposal
 from oi_engine.computer.computer import Computer
-from oi_engine.computer.languages import LANGUAGES, canonical
+from oi_engine.computer.languages import KNOWN_NAMES, canonical
 from oi_engine.computer.runtime import (
     ActiveLine,
     Finished,
@@ -27,7 +27,7 @@ from oi_engine.computer.runtime import (
     RunEvent,
     Text,
 )
-from oi_engine.errors import ComputerError, ModelError, OiError
+from oi_engine.errors import ComputerError, LanguageUnavailable, ModelError, OiError
 from oi_engine.messages import Chunk, Content, Message, new_id
 from oi_engine.models import model as models
 from oi_engine.models.model import Model
@@ -166,9 +166,9 @@ class Turn:
         host = self._host
         host.show_state("thinking")
         info = await host.model.info(host.settings.llm.model)
-        request = build_request(host.messages, host.settings, info, cwd=host.cwd, languages=tuple(LANGUAGES))
+        request = build_request(host.messages, host.settings, info, cwd=host.cwd, languages=host.computer.languages)
         writer = ReplyWriter(self._stream, tools=request.tools)
-        parser = ReplyParser(request.tools, frozenset(LANGUAGES))
+        parser = ReplyParser(request.tools, KNOWN_NAMES)
         try:
             async with contextlib.aclosing(host.model.stream(request)) as events:
                 async for event in events:
@@ -220,10 +220,18 @@ class Turn:
                 return
             if why_not:
                 self._answer(block, why_not)
-            elif canonical(block.language) is None:
-                self._answer(block, f"{block.language or 'A block without a language'} cannot be run here.")
+            elif problem := self._unavailable(block):
+                self._answer(block, problem)
             else:
                 why_not = await self._offer(block)
+
+    def _unavailable(self, block: Block) -> str:
+        """Why the block's language cannot run here, if it cannot: nobody is asked about code that cannot run."""
+        try:
+            self._host.computer.prepare(block.language, self._host.cwd)
+        except LanguageUnavailable as error:
+            return str(error)
+        return ""
 
     async def _offer(self, block: Block) -> str:
         """Propose one block and do as decided. Answers why the blocks after it should not run, or nothing."""
