@@ -82,6 +82,7 @@ class Driver:
 
     ``programs``: names of the program that runs it, the preferred first. ``arguments``: those of the program.
     ``remedy``: how the program is installed, for a person. ``suffix``: of the files that cells are written to.
+    ``opening``: what is written to the requests first, where the program has to be told to read the driver.
     ``reports_input``: the driver says by itself when it waits for input (programs that it starts need not).
     """
 
@@ -91,6 +92,7 @@ class Driver:
     remedy: str
     suffix: str = ""
     environment: Mapping[str, str] = field(factory=dict)
+    opening: bytes = b""
     request: Callable[[str, str], bytes] = run_request
     reads_requests_on_stdin: bool = False
     interrupted_by_request: bool = False
@@ -271,6 +273,9 @@ class ReplRuntime:
             raise
         finally:
             _close_all(opened)
+        if self._driver.opening:
+            with contextlib.suppress(BrokenPipeError):  # it has just died, which on_death tells
+                os.write(requests, self._driver.opening)
         return _Live(process, terminal, requests, reports, asyncio.get_running_loop().create_future())
 
     def _environment(self, given: Sequence[int]) -> dict[str, str]:
