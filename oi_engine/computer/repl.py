@@ -449,6 +449,7 @@ class ReplRuntime:
         cell = self._cell
         if word == "ready":
             if not live.ready.done():
+                self._queue.forget()  # what a program says while it starts is no cell's output
                 live.ready.set_result(None)
         elif word == "text":
             self._take_text(rest)

@@ -52,8 +52,8 @@ ZSH = Driver(
 def shell_driver(wanted: str | None = None, *, env: Mapping[str, str] | None = None) -> Driver:
     """The driver for shell code.
 
-    ``wanted``: a shell by name or path, as the setting ``computer.shell``. ``None``: the shell of ``SHELL`` where that is
-    bash or zsh, else bash, else zsh, whichever is there.
+    ``wanted``: a shell by name or path, as the setting ``computer.shell``. ``None``: the shell of ``SHELL`` where that
+    is bash or zsh, else bash, else zsh, whichever is there.
     """
     env = os.environ if env is None else env
     path = env.get("PATH")

@@ -7,13 +7,17 @@ unset HISTFILE
 typeset -gr __oi_reports=$OI_REPORTS __oi_tty=$OI_TTY
 unset OI_REPORTS OI_TTY
 typeset -gri __oi_line_reports=1000
-typeset -g __oi_id= __oi_cell= __oi_status= __oi_line=
+typeset -g __oi_id= __oi_cell= __oi_status= __oi_line= __oi_failed=
 typeset -gi __oi_lines_left=0
 
-# `set -e` would end the shell; ERR_RETURN goes back to the top in the same way and stays there.
-typeset -gr __oi_debug_trap='{ if [[ -o errexit ]]; then unsetopt errexit; setopt errreturn; fi; '\
-'if (( __oi_lines_left > 0 && ${#funcstack} == 1 && ZSH_SUBSHELL == 0 )) && [[ $LINENO != "$__oi_line" ]]; then '\
-'__oi_line=$LINENO; (( __oi_lines_left-- )); print -r -u $__oi_reports -- "line $__oi_id $__oi_line"; fi } 2>/dev/null'
+typeset -gr __oi_debug_trap='{ if (( __oi_lines_left > 0 && ZSH_SUBSHELL == 0 )) && '\
+'[[ ${funcstack[1]-} == "$__oi_cell" && $LINENO != "$__oi_line" ]]; then __oi_line=$LINENO; (( __oi_lines_left-- )); '\
+'print -r -u $__oi_reports -- "line $__oi_id $__oi_line"; fi } 2>/dev/null'
+
+# Under `set -e` the cell ends where the shell would have ended. A trap of the person's for ERR takes this one's place;
+# then the shell ends.
+typeset -gr __oi_error_trap='{ __oi_failed=$? } 2>/dev/null
+if (( ZSH_SUBSHELL == 0 )) && [[ -o errexit ]]; then unsetopt errexit; __oi_leave $__oi_failed; fi'
 
 # __oi_begin ID PATH: before a cell.
 __oi_begin() {
@@ -22,7 +26,7 @@ __oi_begin() {
 
 # __oi_end ID STATUS: after a cell, however it ended.
 __oi_end() {
-  unsetopt errexit errreturn verbose
+  unsetopt errexit verbose
   __oi_lines_left=0
   local result=${__oi_status:-$2}
   if (( result == 0 )); then
@@ -40,12 +44,18 @@ exit() {
     print -r -u 2 -- "exit: $result: numeric argument required"
     result=2
   fi
-  __oi_status=$(( result & 255 ))
+  __oi_leave $(( result & 255 ))
+}
+
+# Ends the cell with a status, from any depth. A trap of the person's for INT is lost.
+__oi_leave() {
+  __oi_status=$1
   trap - INT
   kill -INT $$
 }
 logout() { exit "$@" }
 
 trap "$__oi_debug_trap" DEBUG
+trap "$__oi_error_trap" ZERR
 print -r -u $__oi_reports -- "ready 1 zsh $ZSH_VERSION"
 exec 1>/dev/null 2>&1
