@@ -1,7 +1,7 @@
 """The languages: their names, how each runs, and whether what runs it is installed.
 
-Names and aliases are Open Interpreter's, and the usual tags of Markdown code blocks. What is not here (``text``, ``output``,
-``json``, ``diff`` …) is not code that runs.
+Names and aliases are Open Interpreter's, and the usual tags of Markdown code blocks. What is not here (``text``,
+``output``, ``json``, ``diff`` …) is not code that runs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Language:
 
 @frozen
 class Availability:
-    """Whether a language can run here. ``program``: its path, where a program runs it; ``remedy``: what to do if not."""
+    """Whether a language can run here. ``program``: its path, where one runs it; ``remedy``: what to do if not."""
 
     found: bool
     program: str = ""
@@ -81,7 +81,7 @@ def driver(name: str, *, shell: str | None = None, env: Mapping[str, str] | None
 
 
 def available(name: str, *, shell: str | None = None, env: Mapping[str, str] | None = None) -> Availability:
-    """Whether a language, by name or alias, can run here. ``env``: where PATH is looked up; ``None``: this process's."""
+    """Whether a language, by name or alias, can run here. ``env``: with the PATH; ``None``: this process's."""
     found = language(name)
     if found is None:
         return Availability(False, remedy=f"{name} is not a language that is known here.")

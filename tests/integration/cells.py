@@ -86,5 +86,8 @@ async def stop(runtime: ReplRuntime, code: str, text: str) -> tuple[bool, Said]:
     cell = runtime.run(code)
     await run_until(cell, text)
     async with asyncio.timeout(DEADLINE):
-        stopped, said = await asyncio.gather(runtime.interrupt(), rest(cell))
-    return stopped, said
+        stopped = await runtime.interrupt()
+        if not stopped:
+            await cell.aclose()
+            return False, Said()
+        return True, await rest(cell)

@@ -219,14 +219,18 @@ async def test_one_cell_at_a_time(shell: ReplRuntime) -> None:
     assert (await rest(cell)).finished == Finished("interrupted")
 
 
+def _left(folder: Path) -> str:
+    return (folder / "left").read_text()
+
+
 async def test_close_leaves_nothing(tmp_path: Path) -> None:
     runtime = ReplRuntime(BASH, cwd=tmp_path)
     said = await run(runtime, "trap 'echo bye > left' EXIT\nsleep 1000 & echo $!; setsid sleep 1000 & echo $!")
     pids = [int(word) for word in said.text.split() if word.isdigit()]
     await runtime.close()
     assert len(pids) == 2
-    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
-    assert (tmp_path / "left").read_text() == "bye\n"
+    assert not {str(pid) for pid in pids} & set(os.listdir("/proc"))
+    assert _left(tmp_path) == "bye\n"
     await runtime.close()
 
 

@@ -29,12 +29,17 @@ def _request(cell: str, path: str) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
+def _probe(cell: str) -> bytes:
+    return f"__oi_end {cell} 130\n".encode()
+
+
 BASH = Driver(
     language="shell",
     programs=("bash",),
     arguments=("--noprofile", "--rcfile", str(DRIVERS / "shell.bash"), "--noediting", "-i"),
     remedy="Install it with `apt-get install bash`, `dnf install bash` or `brew install bash`.",
     request=_request,
+    probe=_probe,
     reads_requests_on_stdin=True,
 )
 
@@ -45,6 +50,7 @@ ZSH = Driver(
     remedy="Install it with `apt-get install zsh`, `dnf install zsh` or `brew install zsh`.",
     opening=f". {shlex.quote(str(DRIVERS / 'shell.zsh'))}\n".encode(),
     request=_request,
+    probe=_probe,
     reads_requests_on_stdin=True,
 )
 
