@@ -1,0 +1,1 @@
+"""Safety: what is kept from whom."""
