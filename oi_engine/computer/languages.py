@@ -58,6 +58,9 @@ LANGUAGES: tuple[Language, ...] = (
 
 _BY_NAME = {name: language for language in LANGUAGES for name in (language.name, *language.aliases)}
 
+KNOWN_NAMES = frozenset(_BY_NAME)
+"""Every name and alias."""
+
 
 def canonical(name: str) -> str | None:
     """The canonical name of a language, however it is written; ``None`` for what is no language that is known."""
