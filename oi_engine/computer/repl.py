@@ -194,11 +194,11 @@ class ReplRuntime:
         if self._cell is not None:
             raise SessionBusy("A cell runs already.", "Wait for it, or stop it.")
         cell = self._cell = _Cell(f"c{next(self._cells)}", self._file())
+        event: RunEvent | None = None
         try:
             await self._settle()
             await self.start()
             self._begin(cell, code)
-            event: RunEvent | None = None
             while not isinstance(event, Finished):
                 event = await self._queue.take()
                 yield event
@@ -208,6 +208,8 @@ class ReplRuntime:
                     await self._end()
             finally:
                 self._cell = None
+                if not isinstance(event, Finished):
+                    self._queue.forget()
                 cell.file.unlink(missing_ok=True)
 
     def answer(self, text: str) -> None:
@@ -419,6 +421,7 @@ class ReplRuntime:
 
     def _now_waits(self, cell: _Cell, live: _Live) -> None:
         if cell.waits is None:
+            self._drain(live)  # the prompt may have come this very moment
             cell.waits = InputRequest(self._queue.unfinished_line, password=live.terminal.asks_password)
             self._queue.put(cell.waits)
 
