@@ -1,8 +1,9 @@
 """The terminal that a driver's program writes to and reads from, seen from the side of the person.
 
 The terminal turns no newline into two characters (OPOST off), gives programs whole lines (ICANON), and turns ``^C``
-into a signal (ISIG). ECHO is on at rest and off only while the characters of an answer are typed: of an answer only the newline
-is printed back, and a program that clears ECHO is asking for a password. One line of input has at most 4095 bytes, as in every terminal.
+into a signal (ISIG). ECHO is on at rest and off only while an answer is typed, up to its newline: of an answer the
+newline alone is printed back, and a program that clears ECHO is asking for a password. One line of input has at most
+4095 bytes, as in every terminal.
 
 Linux and macOS. Not on Windows, which has no such terminals.
 """

@@ -29,9 +29,9 @@ Reports, one line each, UTF-8::
 A report about another cell than the running one is ignored, but for ``text``, which goes to the next. What a cell wrote
 to the terminal before a report comes before it here.
 
-Interrupting: ``^C`` on the terminal, repeated every 50 ms, and the request where the driver wants it; a driver
-survives both in any state. After 0.4 s programs in the foreground get SIGTERM, after 0.7 s SIGKILL; the driver itself
-never does.
+Interrupting: SIGINT to the driver, ``^C`` on the terminal, and the request where the driver wants it, repeated every
+50 ms; a driver survives all of them in any state. After 0.4 s programs in the foreground get SIGTERM, after 0.7 s
+SIGKILL; the driver itself never does.
 """
 
 from __future__ import annotations
@@ -374,6 +374,8 @@ class ReplRuntime:
     def _stop(self, cell: _Cell, live: _Live, passed: float) -> None:
         """One attempt at stopping the cell, ``passed`` seconds after the first."""
         live.disturbed = True
+        # The driver itself, first: a shell whose child ends well after ^C would go on with the cell.
+        _kill(live.process.pid, signal.SIGINT)
         live.terminal.interrupt()
         if self._driver.interrupted_by_request:
             self._send(live, f"interrupt {cell.id}\n".encode())
@@ -382,12 +384,9 @@ class ReplRuntime:
         if passed < _TERMINATE_SECONDS:
             return
         number = signal.SIGTERM if passed < _KILL_SECONDS else signal.SIGKILL
-        driver = live.process.pid
-        children = foreground_processes(live.terminal.foreground(), live.process.supervisor_pid)
-        # The driver is told first, so that it does not go on with the cell once its child is dead.
-        for pid, sent in [(driver, signal.SIGINT), *((pid, number) for pid in children if pid != driver)]:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, sent)
+        for pid in foreground_processes(live.terminal.foreground(), live.process.supervisor_pid):
+            if pid != live.process.pid:
+                _kill(pid, number)
 
     # Waiting for input
 
@@ -526,6 +525,12 @@ class ReplRuntime:
 def _close_all(descriptors: Sequence[int]) -> None:
     for descriptor in descriptors:
         os.close(descriptor)
+
+
+def _kill(pid: int, number: int) -> None:
+    # It may have ended a moment ago, or belong to another user.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
 
 
 def _described(status: int) -> str:
