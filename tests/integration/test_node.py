@@ -70,11 +70,9 @@ async def test_state_lives_on(node: ReplRuntime, tmp_path: Path) -> None:
     await run(
         node, "const a = 10; let b = 20; class C { x = 30 }\nconst later = await new Promise(r => setTimeout(r, 5, 5))"
     )
-    said = await run(node, "[a, b, new C().x, f(), later, typeof fs.readFileSync, require('./own').word, __dirname]")
-    assert said.text == f"[\n  10,\n  20,\n  30,\n  4,\n  5,\n  'function',\n  'own',\n  '{tmp_path}'\n]\n".replace(
-        "[\n  10,\n  20,\n  30,\n  4,\n  5,\n  'function',\n  'own',\n  ",
-        said.text[: said.text.index("'own'")] + "'own',\n  ",
-    )
+    said = await run(node, "[a, b, new C().x, f(), later, typeof fs.readFileSync, require('./own').word].join(' ')")
+    assert said.text == "'10 20 30 4 5 function own'\n"
+    assert (await run(node, "__dirname")).text == f"'{tmp_path}'\n"
 
 
 async def test_errors_have_their_true_lines(node: ReplRuntime) -> None:
@@ -168,7 +166,7 @@ async def test_imports_in_texts_are_left_alone(node: ReplRuntime) -> None:
     )
     said = await run(node, code)
     shown = said.text.strip().strip("\"'`").replace("\\", "")
-    assert shown == "import('a') import('b') import('c') import(\"g\") import('f h 2".replace("import('f", "import('f")
+    assert shown == "import('a') import('b') import('c') import(\"g\") import('f h 2"
 
 
 async def test_input_is_answered(node: ReplRuntime) -> None:
@@ -226,7 +224,7 @@ async def test_interrupt_keeps_the_state(node: ReplRuntime, code: str) -> None:
 
 
 async def test_interrupt_in_the_middle_of_much_output(node: ReplRuntime) -> None:
-    stopped, said = await stop(node, "const kept = 1; for (;;) console.log('y'.repeat(100))", "y\n" * 10)
+    stopped, said = await stop(node, "const kept = 1; for (;;) console.log('y'.repeat(100))", "y\n")
     assert stopped
     assert said.finished == Finished("interrupted")
     assert (await run(node, "kept")).stream("result") == "1\n"
