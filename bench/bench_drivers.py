@@ -1,7 +1,7 @@
 """Shells and node behind the driver protocol: ``python -m bench.bench_drivers``.
 
-``BENCHES`` is a list of coroutine functions; each gives rows ``(what, measured, to reach, unit)``, where ``to reach`` may be
-``None``.
+``BENCHES`` is a list of coroutine functions; each gives rows ``(what, measured, to reach, unit)``, where ``to reach``
+may be ``None``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from oi_engine.computer.driver import Driver
 from oi_engine.computer.drivers.node import NODE
 from oi_engine.computer.drivers.shell import BASH
-from oi_engine.computer.repl import Driver, ReplRuntime
+from oi_engine.computer.repl import ReplRuntime
 from oi_engine.computer.runtime import Text
 
 Row = tuple[str, float, float | None, str]

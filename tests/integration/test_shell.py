@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from oi_engine.computer.driver import Driver
 from oi_engine.computer.drivers.shell import BASH, ZSH
-from oi_engine.computer.repl import Driver, ReplRuntime
+from oi_engine.computer.repl import ReplRuntime
 from oi_engine.computer.runtime import Finished
 from oi_engine.errors import LanguageUnavailable, SessionBusy, UnknownInput
 from tests.integration.cells import rest, run, run_until, stop

@@ -13,6 +13,10 @@ def _queue() -> tuple[EventQueue, list[None]]:
     return EventQueue(lambda: rooms.append(None)), rooms
 
 
+def _full(queue: EventQueue) -> bool:
+    return queue.full
+
+
 async def test_order_and_joining() -> None:
     queue, _ = _queue()
     queue.put_output(b"one ")
@@ -41,16 +45,16 @@ async def test_characters_are_joined_across_pieces_and_events() -> None:
 async def test_full_and_room_again() -> None:
     queue, rooms = _queue()
     queue.put_output(b"x" * (HIGH - 1))
-    assert not queue.full
+    assert not _full(queue)
     queue.put(ActiveLine(1))
     queue.put_output(b"x" * LOW)
-    assert queue.full
+    assert _full(queue)
     assert await queue.take() == Text("x" * (HIGH - 1))
-    assert not queue.full
+    assert not _full(queue)
     assert rooms == [None]
     queue.put_output(b"x" * HIGH)
     queue.forget()
-    assert not queue.full
+    assert not _full(queue)
 
 
 async def test_taker_waits() -> None:

@@ -1,4 +1,4 @@
-// The driver for JavaScript in node. The protocol is in repl.py.
+// The driver for JavaScript in node. The protocol is in driver.py.
 //
 // Cells run on the main thread, evaluated through an inspector session of that same thread: replMode gives top-level
 // await and lets const and let be declared again. A worker reads the requests, so that they arrive while a cell keeps

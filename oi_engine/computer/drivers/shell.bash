@@ -1,5 +1,5 @@
 # The driver for bash, read by an interactive bash in place of the person's own start-up files. The protocol is in
-# repl.py. Descriptor 0 is the request pipe: bash reads its commands there, so that what a cell defines lives on and an
+# driver.py. Descriptor 0 is the request pipe: bash reads its commands there, so that what a cell defines lives on and an
 # interrupt comes back to the next line, which reports. Cells get the terminal as descriptors 0, 1 and 2, each time anew;
 # between them 1 and 2 lead nowhere, so that traces (`set -x`) of the requests are not seen.
 #
