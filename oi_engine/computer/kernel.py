@@ -38,8 +38,8 @@ _INTERRUPT_AGAIN = 0.1
 _POLITE_SECONDS = 1.0
 _DEATH_GRACE = 0.02
 """Seconds in which a dead kernel's last messages come out of the sockets."""
-_INPUT_GRACE = 0.005
-"""Seconds for a prompt's preceding output, which comes by another socket than the prompt."""
+_INPUT_GRACE = 0.2
+"""Seconds for the output before a prompt, where the kernel does not say that all of it is out."""
 _ASK_AGAIN = 0.1
 _RECONNECT_MILLISECONDS = 10
 _CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
@@ -110,9 +110,9 @@ class JupyterKernel:
                 async for event in self._events(run, code):
                     yield event
             finally:
-                self._current = None
                 if run.request and not run.ended.is_set():
                     await self._abandon(run)
+                self._current = None
 
     def answer(self, text: str) -> None:
         """Give the waiting program its line. Raises ``UnknownInput`` where none waits."""
@@ -360,6 +360,7 @@ class _Link:
         self._client.start_channels(hb=False)
         self._ready = asyncio.Event()
         self._heard: set[str] = set()
+        self._held: dict[str, Input] = {}
         self._interrupts = 0
         self._interrupts_done = asyncio.Event()
         takers = {
@@ -398,7 +399,7 @@ class _Link:
     def interrupt(self) -> None:
         self._interrupts += 1
         self._interrupts_done.clear()
-        self._client.control_channel.send(self._client.session.msg("interrupt_request", {}))
+        self._ask_control("interrupt_request")
 
     async def interrupts_done(self, deadline: float) -> None:
         """Wait until every interrupt has arrived, but not past ``deadline`` (of the loop's clock)."""
@@ -443,6 +444,7 @@ class _Link:
     def _take_iopub(self, kind: str, content: Mapping[str, Any], request: str) -> None:
         if kind == "status" and content["execution_state"] == "idle":
             self._inbox.put(Idle(request))
+            self._release(request)
         for event in events_of(kind, content):
             self._inbox.put(event)
 
@@ -452,8 +454,21 @@ class _Link:
 
     def _take_stdin(self, kind: str, content: Mapping[str, Any], request: str) -> None:
         if kind == "input_request":
-            item = Input(request, content["prompt"], bool(content["password"]))
-            asyncio.get_running_loop().call_later(_INPUT_GRACE, self._inbox.put, item)
+            # The output before the prompt comes by another socket. A question on the control channel, which the kernel
+            # answers while the program waits, is echoed on that socket: what was said before it has then come.
+            mark = self._ask_control("kernel_info_request")
+            self._held[mark] = Input(request, content["prompt"], bool(content["password"]))
+            asyncio.get_running_loop().call_later(_INPUT_GRACE, self._release, mark)
+
+    def _release(self, mark: str) -> None:
+        item = self._held.pop(mark, None)
+        if item is not None:
+            self._inbox.put(item)
+
+    def _ask_control(self, kind: str) -> str:
+        message = self._client.session.msg(kind, {})
+        self._client.control_channel.send(message)
+        return str(message["msg_id"])
 
     def _take_control(self, kind: str, content: Mapping[str, Any], request: str) -> None:
         if kind == "interrupt_reply":

@@ -16,6 +16,7 @@ Beside Jupyter's messages, two of our own go out on iopub, with the cell's reque
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import faulthandler
 import os
@@ -24,6 +25,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from contextlib import nullcontext
 from typing import Any
 
@@ -126,7 +128,8 @@ class Output:
         self._last: Any = None
         self._unsent = 0
         self._flushed = 0.0
-        self._write, self._flush = stream_class.write, stream_class.flush
+        self._write, self._push = stream_class.write, stream_class._flush
+        wait_flushed = stream_class.flush
         self.pipes: list[Pipe] = []
         output = self
 
@@ -143,11 +146,19 @@ class Output:
             now = time.monotonic()
             if now - output._flushed >= FLUSH_SECONDS / 2:
                 output._flushed = now
-                output._flush(stream)
+                wait_flushed(stream)
+
+        def push(stream: Any) -> None:
+            output.push(stream)
 
         os.register_at_fork(after_in_child=self._forked)
-        stream_class.write, stream_class.flush = write, flush
+        stream_class.write, stream_class.flush, stream_class._flush = write, flush, push
         stream_class.flush_interval = FLUSH_SECONDS
+
+    def push(self, stream: Any) -> None:
+        """Queue a stream's text to be sent. The lock keeps what two threads push in the order of their taking it."""
+        with self._lock:
+            self._push(stream)
 
     def write(self, stream: Any, text: str) -> None:
         """Put text on a stream, piece by piece, as far as the cell may send it."""
@@ -155,15 +166,15 @@ class Output:
             text = self._cap.take(text)
             if self._last is not None and self._last is not stream and text:
                 # The streams have buffers of their own: send the other's first, so that the order stays.
-                self._last.pub_thread.schedule(self._last._flush)
+                self.push(self._last)
             self._last = stream
-            for start in range(0, len(text), PIECE):
-                piece = text[start : start + PIECE]
+            while text:
+                piece, text = text[: PIECE - self._unsent], text[PIECE - self._unsent :]
                 self._unsent += len(piece)
                 self._write(stream, piece)
-                if self._unsent >= PIECE:
+                if self._unsent == PIECE:
                     self._unsent = 0
-                    self._flush(stream)
+                    self.push(stream)
 
     def _forked(self) -> None:
         """In a forked child another thread may have held the lock, and the pipes are the parent's to read."""
@@ -197,13 +208,15 @@ class Output:
         """Let every message that is not printed text be preceded by the text that was printed before it."""
         send = thread_class.send_multipart
 
-        def ordered(thread: Any, *arguments: Any, **named: Any) -> None:
+        def ordered(thread: Any, message: Any, *arguments: Any, **named: Any) -> None:
+            if self._last is not None and not message[0].startswith(b"stream."):
+                self.push(self._last)
             if threading.current_thread() is thread.thread:
-                thread._really_send(*arguments, **named)  # the text itself: not to the end of the queue
-                return
-            if self._last is not None:
-                thread.schedule(self._last._flush)
-            send(thread, *arguments, **named)
+                # ``send`` would wait for this very thread, were its queue full.
+                thread._events.append(lambda: thread._really_send(message, *arguments, **named))
+                thread.io_loop.add_callback(thread._handle_event, None)
+            else:
+                send(thread, message, *arguments, **named)
 
         thread_class.send_multipart = ordered
 
@@ -294,8 +307,6 @@ class ActiveLine:
 
     def _awaited_line(self, name: str) -> int | None:
         """The line of a cell that waits in ``await``: it is in no thread's stack."""
-        import asyncio
-
         try:
             tasks = asyncio.all_tasks(self._kernel.io_loop.asyncio_loop)
         except RuntimeError:
@@ -393,6 +404,9 @@ def prepare(kernel: Any, output: Output, bounds: Bounds) -> None:
             kernel.session.send(kernel.iopub_socket, "oi_spilled", spilled, kernel.get_parent())
 
     async def do_execute(*arguments: Any, **named: Any) -> Any:
+        # A signal handler makes the loop wake up at any signal; without one, an interrupt of a cell that waits in
+        # ``await`` is noticed only when something else happens. SIGWINCH does nothing by itself.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGWINCH, bool)
         # An interrupt is for the cell, not for what is done around it; ipykernel sets its own handler afterwards.
         handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
         output.begin()
@@ -463,10 +477,14 @@ def main(connection_file: str, folder: str, stdout: int, stderr: int) -> None:
     output.push_out_before(IOPubThread)
     app = configured(IPKernelApp)
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # else the debugger prints a warning into the first cell
-    app.initialize(["-f", connection_file])
+    try:
+        app.initialize(["-f", connection_file])
+        bounds = Bounds(app.kernel.session, folder)
+        prepare(app.kernel, output, bounds)
+    except BaseException:  # noqa: BLE001 - the threads of a kernel half made would keep the process from ending
+        traceback.print_exc(file=sys.__stderr__)
+        os._exit(1)
     del os.environ["PYDEVD_DISABLE_FILE_VALIDATION"]
-    bounds = Bounds(app.kernel.session, folder)
-    prepare(app.kernel, output, bounds)
     output.pipes += [Pipe(output, sys.stdout, stdout), Pipe(output, sys.stderr, stderr)]
     app.start()
 
