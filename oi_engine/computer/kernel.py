@@ -380,7 +380,7 @@ class _Link:
         try:
             # What iopub said before it was subscribed to is lost, so the question is asked again until both are heard.
             while not ready.done() and not dead.done() and asyncio.get_running_loop().time() < deadline:
-                self._client.kernel_info()
+                self._send("shell", "kernel_info_request", {})
                 await asyncio.wait({dead, ready}, timeout=_ASK_AGAIN, return_when=asyncio.FIRST_COMPLETED)
             return ready.done() and not dead.done()
         finally:
@@ -390,16 +390,24 @@ class _Link:
 
     def execute(self, code: str) -> str:
         """Send a cell; the id of the request."""
-        # A failed cell must not make the kernel refuse the next one: nothing is queued behind it.
-        return str(self._client.execute(code, store_history=True, allow_stdin=True, stop_on_error=False))
+        content = {
+            "code": code,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": True,
+            # A failed cell must not make the kernel refuse the next one: nothing is queued behind it.
+            "stop_on_error": False,
+        }
+        return self._send("shell", "execute_request", content)
 
     def answer(self, text: str) -> None:
-        self._client.input(text.encode(errors="replace").decode())
+        self._send("stdin", "input_reply", {"value": text.encode(errors="replace").decode()})
 
     def interrupt(self) -> None:
         self._interrupts += 1
         self._interrupts_done.clear()
-        self._ask_control("interrupt_request")
+        self._send("control", "interrupt_request", {})
 
     async def interrupts_done(self, deadline: float) -> None:
         """Wait until every interrupt has arrived, but not past ``deadline`` (of the loop's clock)."""
@@ -409,7 +417,7 @@ class _Link:
                     await self._interrupts_done.wait()
 
     def ask_to_leave(self) -> None:
-        self._client.shutdown()
+        self._send("control", "shutdown_request", {"restart": False})
 
     async def close(self) -> None:
         for task in self._tasks:
@@ -418,6 +426,15 @@ class _Link:
         for channel in self._channels.values():
             channel.stop()
         self._context.term()
+
+    def _send(self, channel: str, kind: str, content: Mapping[str, Any]) -> str:
+        """Send a message; its id."""
+        session = self._client.session
+        message = session.msg(kind, content)
+        # Not by jupyter_client's own ``send``: it goes past the asynchronous socket, which then may miss that something
+        # came in meanwhile, and wait for ever.
+        self._channels[channel].socket.send_multipart(session.serialize(message))
+        return str(message["msg_id"])
 
     async def _pump(self, name: str, take: Callable[[str, Mapping[str, Any], str], None]) -> None:
         session, socket = self._client.session, self._channels[name].socket
@@ -456,7 +473,7 @@ class _Link:
         if kind == "input_request":
             # The output before the prompt comes by another socket. A question on the control channel, which the kernel
             # answers while the program waits, is echoed on that socket: what was said before it has then come.
-            mark = self._ask_control("kernel_info_request")
+            mark = self._send("control", "kernel_info_request", {})
             self._held[mark] = Input(request, content["prompt"], bool(content["password"]))
             asyncio.get_running_loop().call_later(_INPUT_GRACE, self._release, mark)
 
@@ -464,11 +481,6 @@ class _Link:
         item = self._held.pop(mark, None)
         if item is not None:
             self._inbox.put(item)
-
-    def _ask_control(self, kind: str) -> str:
-        message = self._client.session.msg(kind, {})
-        self._client.control_channel.send(message)
-        return str(message["msg_id"])
 
     def _take_control(self, kind: str, content: Mapping[str, Any], request: str) -> None:
         if kind == "interrupt_reply":
