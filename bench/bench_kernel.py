@@ -156,7 +156,7 @@ async def stop() -> Row:
     took = []
     async with _kernel() as kernel:
         for i in range(30):
-            task = None
+            task, begun = None, 0.0
             async for event in kernel.run(f"state = {i}\nprint('begun', flush=True)\nwhile True: pass"):
                 if task is None and isinstance(event, Text):
                     begun = time.perf_counter()

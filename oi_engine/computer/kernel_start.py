@@ -33,10 +33,8 @@ TEXT_LIMIT = 2_000_000
 """Characters of printed text that a cell sends; the rest goes to a file."""
 LATE_LIMIT = 64_000
 """Characters that threads may print after their cell has ended; the rest is dropped."""
-TAIL = 64_000
-"""Characters of the end that are sent after all."""
-PIECE = 64_000
-"""Characters of one message at most."""
+TAIL = PIECE = 64_000
+"""Characters of the end that are sent after all; characters of one message at most."""
 SPILL_LIMIT = 2_000_000_000
 """Characters that the file takes; what comes after is dropped."""
 RICH_LIMIT = 8_000_000
@@ -286,6 +284,11 @@ class ActiveLine:
         self._running.clear()
         self._ended.set()
 
+    def place(self, trace: Any) -> str:
+        """Where in the cell a traceback is, in words."""
+        lines = [line for frame, line in traceback.walk_tb(trace) if frame.f_code.co_filename == self._file]
+        return f" at line {lines[-1]}" if lines else ""
+
     def _sample(self) -> None:
         while True:
             self._running.wait()
@@ -396,7 +399,7 @@ def prepare(kernel: Any, output: Output, bounds: Bounds) -> None:
     for number, transform in enumerate(transforms):
         if getattr(transform, "__name__", "") == "leading_empty_lines":
             transforms[number] = keep_line_numbers
-    execute, show_traceback = kernel.do_execute, shell._showtraceback
+    execute, send_traceback, show_traceback = kernel.do_execute, shell._showtraceback, shell.showtraceback
 
     def tell() -> None:
         spilled = output.tell()
@@ -404,8 +407,8 @@ def prepare(kernel: Any, output: Output, bounds: Bounds) -> None:
             kernel.session.send(kernel.iopub_socket, "oi_spilled", spilled, kernel.get_parent())
 
     async def do_execute(*arguments: Any, **named: Any) -> Any:
-        # A signal handler makes the loop wake up at any signal; without one, an interrupt of a cell that waits in
-        # ``await`` is noticed only when something else happens. SIGWINCH does nothing by itself.
+        # A signal handler makes the loop wake up at any signal; without one, an interrupt of a cell in ``await`` is
+        # noticed only when something else happens. SIGWINCH does nothing by itself.
         asyncio.get_running_loop().add_signal_handler(signal.SIGWINCH, bool)
         # An interrupt is for the cell, not for what is done around it; ipykernel sets its own handler afterwards.
         handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -421,15 +424,27 @@ def prepare(kernel: Any, output: Output, bounds: Bounds) -> None:
             tell()
             output.end()
 
-    def tell_and_show_traceback(*arguments: Any) -> None:
+    def tell_and_send_traceback(*arguments: Any) -> None:
         tell()  # the end of the output belongs before the error
-        show_traceback(*arguments)
+        send_traceback(*arguments)
 
-    kernel.do_execute, shell._showtraceback = do_execute, tell_and_show_traceback
+    def show_traceback_or_stop(*arguments: Any, **named: Any) -> None:
+        kind, error, trace = sys.exc_info()
+        if kind is KeyboardInterrupt:
+            # The person wants it to be over: IPython's traceback may take a third of a second. Interrupts are sent
+            # again until their effect is seen; one more, before the cell is done, would be an error in the error.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            shell._showtraceback(kind, error, [f"KeyboardInterrupt: stopped{active.place(trace)}"])
+        else:
+            show_traceback(*arguments, **named)
+
+    kernel.do_execute, shell._showtraceback = do_execute, tell_and_send_traceback
+    shell.showtraceback = show_traceback_or_stop
 
 
 def configured(app_class: Any) -> Any:
     """The kernel's application: nothing of the person's IPython set-up, no history on disk, no colours."""
+    import IPython
     from traitlets.config import Config
 
     class App(app_class):  # type: ignore[misc]
@@ -440,20 +455,13 @@ def configured(app_class: Any) -> Any:
     app = App.instance()
     config = Config()
     config.HistoryManager.enabled = False
-    config.InteractiveShell.colors = "nocolor" if ipython_version() >= 9 else "NoColor"
+    config.InteractiveShell.colors = "nocolor" if IPython.version_info[0] >= 9 else "NoColor"
     config.InteractiveShell.banner1 = ""
     # Descriptors 1 and 2 are read by ``Pipe``; a parent that is 1 means: no thread that watches the parent.
     config.IPKernelApp.capture_fd_output = False
     config.IPKernelApp.parent_handle = 1
     app.update_config(config)
     return app
-
-
-def ipython_version() -> int:
-    """The first number of IPython's version."""
-    import IPython
-
-    return int(IPython.version_info[0])
 
 
 def main(connection_file: str, folder: str, stdout: int, stderr: int) -> None:

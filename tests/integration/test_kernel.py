@@ -259,6 +259,8 @@ async def test_interrupt_keeps_variables(kernel: PythonKernel, busy: str) -> Non
     code = f"import asyncio\nvariable = 'kept'\nprint('begun', flush=True)\n{busy}"
     events = await ran_until(kernel, code, says("begun"), stop)
     assert await stop.stopped()
+    if busy == "while True: pass":
+        assert text(events, "traceback") == "KeyboardInterrupt: stopped at line 4\n"
     # IPython takes the interrupt of a shell escape for itself, so that cell ends in peace.
     assert events[-1].status in ("interrupted", "ok") if isinstance(events[-1], Finished) else False
     assert text(await ran(kernel, "print(variable)")) == "kept\n"
