@@ -47,8 +47,7 @@ FLUSH_SECONDS = 0.02
 """How long printed text may wait for more of it."""
 SAMPLE_SECONDS = 0.05
 """How often the active line is looked up."""
-_PIPE_READ = 65_536
-_PIPE_ROUNDS = 4  # a pipe holds 64 KiB: what is there now is had in two rounds
+_PIPE_READ, _PIPE_ROUNDS = 65_536, 4  # a pipe holds 64 KiB: what is there now is had in two rounds
 
 
 class Cap:
