@@ -108,7 +108,7 @@ class HttpServer:
         self._script = script
         self._answered = 0
         self._news = threading.Condition()
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop
         self._holds: asyncio.Semaphore | None = None
         self._stop: asyncio.Event | None = None
         self._thread = threading.Thread(target=self._run, name="scripted-server", daemon=True)
@@ -126,6 +126,7 @@ class HttpServer:
 
     def start(self) -> None:
         """Listen on a free port of loopback."""
+        self._loop = asyncio.new_event_loop()
         self._thread.start()
         self._ready.wait(DEADLINE)
         assert self.port, "the scripted server did not start"
