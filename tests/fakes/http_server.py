@@ -71,9 +71,9 @@ class Recorded:
 
 @frozen
 class Response:
-    """One scripted response; the body is what its steps send."""
+    """One scripted response; the body is what its steps send. They may be made as they are needed."""
 
-    steps: tuple[Step, ...] = ()
+    steps: Iterable[Step] = ()
     status: int = 200
     content_type: str = "application/json"
     headers: Mapping[str, str] = field(factory=dict)
