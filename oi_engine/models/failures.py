@@ -206,7 +206,7 @@ _BREAKING = (
 )
 _QUOTA = (
     r"insufficient[_ ]quota|exceeded your current quota|credit balance|insufficient (balance|credits|funds)"
-    r"|billing|spend(ing)? limit|budget"
+    r"|billing|spend(ing)? limit|budget (has been )?exceeded|exceeded [^\n]{0,40}budget"
 )
 _CONTEXT = (
     r"context_length_exceeded|maximum context length|context (window|length|size)|prompt is too long"

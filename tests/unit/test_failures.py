@@ -34,6 +34,7 @@ class Timeout(Exception):
         (ProviderError("API key not valid. Please pass a valid API key.", 400), "bad_key"),
         (ProviderError("Payment required", 402), "quota"),
         (ProviderError('{"error": {"message": "Budget has been exceeded"}}', 400), "quota"),
+        (ProviderError("max_tokens must be greater than thinking.budget_tokens", 400), "other"),
         (ProviderError("Input is too long for requested model", 400), "context_length"),
         (ProviderError("pull the model: model 'llama9' not found", 500), "unknown_model"),
         (ProviderError("not allowed", 403), "bad_key"),
