@@ -259,7 +259,7 @@ async def main() -> None:
     for bench in BENCHES:
         for name, measured, baseline, unit, target in await bench():
             beside = "" if baseline is None else f"{baseline:10,.1f}"
-            print(f"{name:50} {measured:10,.1f} {beside:>10} {unit:9} {target}")
+            print(f"{name:50} {measured:10,.1f} {beside:>10} {unit:9} {target}", flush=True)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.http_server import Drop, HttpServer, Response, Send
 from tests.fakes.openai_server import OpenAiServer, Reply, delta, done, ending, role, texts
 
-DEADLINE = 60.0
+DEADLINE = 100.0
 KEY = "sk-test-0123456789abcdef"
 CLAUDE = "anthropic/claude-sonnet-4-5"
 
