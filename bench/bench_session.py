@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, cast
 
 import psutil
+from tests.fakes.lsp_client import PRODUCT, LspClient, server
 
 from bench.rows import Row, percentile
 from oi_engine.factory import Choice, Engine
@@ -22,7 +23,6 @@ from oi_engine.messages import Chunk
 from oi_engine.session import Session
 from oi_engine.settings import LlmSettings, Settings
 from tests.fakes.http_server import Pause, Recorded, Response, Send, Step
-from tests.fakes.lsp_client import PRODUCT, LspClient, server
 from tests.fakes.openai_server import OpenAiServer, Reply, delta, ending, role
 
 MODEL = "openai/scripted"
@@ -158,7 +158,7 @@ async def stops() -> list[Row]:
                 taken.append(time.monotonic() - began)
             show = "print(x)" if language == "python" else "echo $x"
             await client.command("oi.code.run", sessionId=session, language=language, code=show)
-            await client.until(lambda: client.of(session).text().endswith("41\n"))  # noqa: B023
+            await client.until(lambda: client.of(session).text().endswith("41\n"))
         rows.append((f"stop of an endless loop, {language}, p99", percentile(taken, 99) * 1e3, None, "ms", "100 ms"))
     return rows
 
@@ -303,7 +303,8 @@ def watch(client: LspClient, session: str, note: Callable[[Json, float], None]) 
 _ALONE = """
 import asyncio, json, sys, time, litellm
 async def main(url):
-    ask = dict(model="openai/scripted", api_base=url, api_key="x", stream=True, messages=[{"role": "user", "content": "go"}])
+    messages = [{"role": "user", "content": "go"}]
+    ask = dict(model="openai/scripted", api_base=url, api_key="x", stream=True, messages=messages)
     async for _ in await litellm.acompletion(**ask): pass
     began, count = time.perf_counter(), 0
     async for chunk in await litellm.acompletion(**ask): count += 1

@@ -82,10 +82,6 @@ class Engine:
         """The model behind a name: the tour, or the worker."""
         return tour.TourModel() if name == tour.NAME else WorkerModel(self._worker)
 
-    def warm_up(self) -> None:
-        """Start the model worker, so that the first reply comes sooner."""
-        self._worker.warm_up()
-
     async def close(self) -> None:
         """End every session and the model worker."""
         await asyncio.gather(*(session.close() for session in self._sessions))
@@ -113,10 +109,10 @@ class ChosenModel:
             async for event in events:
                 yield event
 
-    async def info(self, model: str) -> ModelInfo:
+    async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
         """What is known of the chosen model."""
         choice = await self._chosen()
-        return await self._engine.model(choice.model).info(choice.model)
+        return await self._engine.model(choice.model).info(choice.model, api_base or choice.api_base)
 
     async def warm_up(self) -> None:
         """Choose, and get the chosen one ready."""

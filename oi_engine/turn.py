@@ -161,7 +161,7 @@ class Turn:
     async def _think(self) -> ReplyWriter:
         host = self._host
         host.show_state("thinking")
-        info = await host.model.info(host.settings.llm.model)
+        info = await host.model.info(host.settings.llm.model, host.settings.llm.api_base)
         request = build_request(host.messages, host.settings, info, cwd=host.cwd, languages=host.computer.languages)
         writer = ReplyWriter(self._stream, tools=request.tools)
         parser = ReplyParser(request.tools, KNOWN_NAMES)
@@ -176,11 +176,12 @@ class Turn:
                         writer.write(parser.feed(event))
             writer.write(parser.finish())
         except BaseException:
-            with contextlib.suppress(ModelError):
-                writer.write(parser.finish(broken=True))
+            writer.write(parser.finish(broken=True))
             raise
         finally:
             self._unanswered.extend(writer.finish())
+        if parser.error is not None:
+            raise parser.error
         if not writer.blocks and not writer.prose.strip():
             raise ModelError(
                 "malformed_reply", "The model replied with nothing.", "Ask again, or choose another model."
@@ -222,7 +223,9 @@ class Turn:
                 why_not = await self._offer(block)
 
     def _unavailable(self, block: Block) -> str:
-        """Why the block's language cannot run here, if it cannot: nobody is asked about code that cannot run."""
+        """Why the block cannot run here, if it cannot: nobody is asked about code that cannot run."""
+        if not block.code.strip():
+            return "The block is empty."
         try:
             self._host.computer.prepare(block.language, self._host.cwd)
         except LanguageUnavailable as error:

@@ -22,7 +22,16 @@ from oi_engine.computer.environment import choose_python
 from oi_engine.computer.kernel_link import Jupyter, KernelLink, load_jupyter, write_connection_file
 from oi_engine.computer.kernel_messages import Died, Idle, Inbox, Input, Item, Replied, death
 from oi_engine.computer.kernel_process import PLAIN_TERMINAL, KernelProcess, KernelSpec, RuntimeFolder, environment_of
-from oi_engine.computer.runtime import ActiveLine, Finished, InputRequest, InputTaken, Notice, RunEvent, Text
+from oi_engine.computer.runtime import (
+    END_OF_INPUT,
+    ActiveLine,
+    Finished,
+    InputRequest,
+    InputTaken,
+    Notice,
+    RunEvent,
+    Text,
+)
 from oi_engine.errors import KernelFailed, UnknownInput
 
 _START_SECONDS = 60.0
@@ -108,7 +117,7 @@ class JupyterKernel:
         run = self._current
         if run is None or not run.waits_for_input or self._link is None:
             raise UnknownInput("No program waits for input.", "It may have gone on or ended.")
-        self._inbox.put(Text("\n" if run.types_password else f"{text}\n"))
+        self._inbox.put(Text("\n" if run.types_password or text == END_OF_INPUT else f"{text}\n"))
         self._link.answer(text)
         self._input_taken(run)
 
@@ -195,7 +204,8 @@ class JupyterKernel:
                 return []  # that program does not wait any longer
             run.waits_for_input, run.types_password = True, item.password
             # As in a terminal, the question is part of what the program printed.
-            return [Text(item.prompt), InputRequest(item.prompt, item.password)]
+            asked = [Text(item.prompt)] if item.prompt else []
+            return [*asked, InputRequest(item.prompt, item.password)]
         run.shows_line = run.shows_line or isinstance(item, ActiveLine)
         return [item]
 

@@ -17,6 +17,8 @@ import signal
 import struct
 import termios
 
+from oi_engine.computer.runtime import END_OF_INPUT
+
 READ_BYTES = 65536
 """Bytes read at most in one go, so that other work of the event loop is never kept waiting."""
 
@@ -104,10 +106,15 @@ class PseudoTerminal:
         except OSError:
             return 0
 
+    @property
+    def takes_lines(self) -> bool:
+        """Whether it hands over whole lines; a program that switched that off shows what is typed by itself."""
+        return bool(termios.tcgetattr(self.slave)[_LOCAL] & termios.ICANON)
+
     def type_line(self, text: str) -> None:
         """Type a line and Enter. Control characters are typed as text, a lone ``^D`` as end of input."""
         settings = termios.tcgetattr(self.slave)
-        if text == "\x04":
+        if text == END_OF_INPUT:
             self._type(settings[_SPECIAL][termios.VEOF])
             return
         line = text.replace("\0", "").encode(errors="replace")

@@ -24,7 +24,16 @@ from attrs import define, field
 from oi_engine.computer.driver import Driver
 from oi_engine.computer.event_queue import EventQueue
 from oi_engine.computer.pseudo_terminal import ENVIRONMENT, READ_BYTES, PseudoTerminal
-from oi_engine.computer.runtime import ActiveLine, Finished, InputRequest, InputTaken, Notice, RunEvent, Text
+from oi_engine.computer.runtime import (
+    END_OF_INPUT,
+    ActiveLine,
+    Finished,
+    InputRequest,
+    InputTaken,
+    Notice,
+    RunEvent,
+    Text,
+)
 from oi_engine.computer.supervised import Supervised, start_supervised
 from oi_engine.computer.waiting import foreground_processes, foreground_waits
 from oi_engine.errors import KernelFailed, LanguageUnavailable, SessionBusy, UnknownInput
@@ -151,7 +160,7 @@ class ReplRuntime:
         """Give the waiting program its line; see ``Runtime.answer``. A lone ``^D`` is the end of input."""
         if self._live is None or self._cell is None or self._cell.waits is None:
             raise UnknownInput("No program waits for input.")
-        if not self._cell.waits.password and text != "\x04":
+        if self._live.terminal.takes_lines and not self._cell.waits.password and text != END_OF_INPUT:
             self._queue.put(Text(text))
         self._live.terminal.type_line(text)
         self._queue.end_line()

@@ -11,6 +11,9 @@ from typing import Literal, Protocol
 
 from attrs import frozen
 
+END_OF_INPUT = "\x04"
+"""As an answer: the program's input ends here (``^D`` in a terminal)."""
+
 
 @frozen
 class Text:

@@ -99,8 +99,11 @@ class Model(Protocol):
         """Ask for a reply."""
         ...
 
-    async def info(self, model: str) -> ModelInfo:
-        """What is known of ``model``; an empty ``ModelInfo`` where nothing is. Never raises."""
+    async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
+        """What is known of ``model``, at ``api_base`` where that matters.
+
+        An empty ``ModelInfo`` where nothing is known. Never raises.
+        """
         ...
 
     async def warm_up(self) -> None:

@@ -185,7 +185,7 @@ class TourModel:
                 yield ToolCallDelta(0, _json_text(line))
             yield ToolCallDelta(0, '"}')
 
-    async def info(self, model: str) -> ModelInfo:
+    async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
         """The tour calls the tool and sees no images."""
         return ModelInfo(supports_functions=True, supports_vision=False)
 

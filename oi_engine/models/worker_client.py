@@ -16,12 +16,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, cast
 
 import attrs
-from attrs import frozen
 
 from oi_engine.errors import ModelError
 from oi_engine.models.deltas import delta_events, usage_event
 from oi_engine.models.failures import redacted
-from oi_engine.models.model import ModelEvent, ModelRequest, Notice
+from oi_engine.models.model import ModelEvent, ModelInfo, ModelRequest, Notice
 
 IDLE_TIMEOUT = 600.0
 """Seconds without a request after which the worker ends; it starts again by itself."""
@@ -30,16 +29,6 @@ _EVENTS_IN_A_ROW = 64
 """A consumer that never waits gets so many events, then the loop's others get their turn."""
 
 _STDERR_LINES = 20
-
-
-@frozen
-class ModelInfo:
-    """What LiteLLM's table knows of a model; ``None`` where it does not. Sizes in tokens."""
-
-    supports_functions: bool | None = None
-    supports_vision: bool | None = None
-    context_window: int | None = None
-    max_output_tokens: int | None = None
 
 
 class ModelWorker:

@@ -49,7 +49,7 @@ class ScriptedModel:
                 yield step
                 await asyncio.sleep(0)
 
-    async def info(self, model: str) -> ModelInfo:
+    async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
         return ModelInfo(supports_functions=self._tools)
 
     async def warm_up(self) -> None: ...

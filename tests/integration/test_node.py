@@ -177,20 +177,20 @@ async def test_input_is_answered(node: ReplRuntime) -> None:
     )
     said = await run(node, code, ["Zoé", "7"])
     assert [(request.prompt, request.password) for request in said.requests] == [("name? ", False), ("age? ", False)]
-    assert said.text == "name? \nhi Zoé\nage? \n7\n"
+    assert said.text == "name? Zoé\nhi Zoé\nage? 7\n7\n"
     code = (
         "const asked = require('readline/promises').createInterface({input: process.stdin, output: process.stdout});\n"
         "const given = await asked.question('more? '); asked.close(); given"
     )
     said = await run(node, code, ["yes"])
-    assert said.text == "more? \n'yes'\n"
+    assert said.text == "more? yes\n'yes'\n"
 
 
 async def test_child_asks_for_input(node: ReplRuntime) -> None:
     code = "require('child_process').execSync(`printf 'q? '; read x; echo got $x`, {stdio: 'inherit'}); 1"
     said = await run(node, code, ["this"])
     assert [request.prompt for request in said.requests] == ["q? "]
-    assert said.text == "q? \ngot this\n1\n"
+    assert said.text == "q? this\ngot this\n1\n"
 
 
 async def test_slow_output_is_no_question(node: ReplRuntime) -> None:

@@ -94,7 +94,7 @@ async def test_output_to_the_terminal_itself(shell: ReplRuntime) -> None:
 async def test_closed_descriptors_are_back_in_the_next_cell(shell: ReplRuntime, code: str) -> None:
     await run(shell, f"kept=1; {code}")
     said = await run(shell, "echo $kept; echo err >&2; read x; echo $x", ["line"])
-    assert said.text == "1\nerr\n\nline\n"
+    assert said.text == "1\nerr\nline\nline\n"
 
 
 async def test_low_descriptors_are_free(shell: ReplRuntime) -> None:

@@ -47,7 +47,7 @@ LAYERS = {
 
 KEPT_TO = {
     "litellm": ("oi_engine.models.worker",),
-    "jupyter_client": ("oi_engine.computer.kernel",),
+    "jupyter_client": ("oi_engine.computer.kernel_link",),
     "lsprotocol": ("oi_lsp",),
     "pygls": ("oi_lsp",),
     "rich": ("oi_engine.terminal", "oi_lsp.cli"),
@@ -275,7 +275,7 @@ def test_a_broken_rule_is_found(rule: Rule, path: str, source: str, words: str, 
         ("oi_engine/interpreter.py", "def f():\n    from oi_engine.terminal import chat"),
         ("oi_engine/session.py", "from oi_engine.models import model\nimport oi_engine.computer.kernel"),
         ("oi_engine/models/worker.py", "import litellm\nfrom . import model\nfrom ..errors import OiError"),
-        ("oi_engine/computer/kernel.py", "import jupyter_client\nfrom oi_engine.approval import Grant"),
+        ("oi_engine/computer/kernel_link.py", "import jupyter_client\nfrom oi_engine.approval import Grant"),
         ("oi_engine/computer/kernel.py", "from ..safety import redact\ndef f(grant: Grant) -> None: ..."),
         ("oi_engine/safety/scan.py", "from oi_engine.safety import redact"),
         ("oi_engine/profiles.py", "from oi_engine.settings import Settings"),
