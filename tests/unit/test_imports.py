@@ -25,6 +25,7 @@ LAYERS = {
     "oi_engine.interpreter": FRONT,
     "oi_engine.terminal": FRONT,
     "oi_engine.factory": FRONT,
+    "oi_engine.doctor": FRONT,
     "oi_engine.session": SESSION,
     "oi_engine.session_state": SESSION,
     "oi_engine.turn": SESSION,

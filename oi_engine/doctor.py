@@ -1,0 +1,190 @@
+"""What is on this machine that oi-lsp can use, what is missing, and the command that adds it. Facts only: no printing.
+
+Everything is asked at once, each within ``LIMIT`` seconds. To say what a kernel would find, the workspace's Python is
+run, as it would be for the first block of code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Awaitable, Mapping
+from importlib.util import find_spec
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict, frozen
+
+from oi_engine.computer.environment import choose_python
+from oi_engine.computer.languages import LANGUAGES, Language, available
+from oi_engine.models.discovery import discover
+from oi_engine.safety.secrets import scrubbed, take_provider_keys
+from oi_engine.version import __version__
+
+LIMIT = 1.8
+"""Seconds that anything gets to answer."""
+
+_VERSIONS = """
+import importlib.util, json, platform
+print(json.dumps({
+    "python": platform.python_version(), "matplotlib": importlib.util.find_spec("matplotlib") is not None,
+}))
+"""
+_INSTALLERS = {"apt-get": "sudo apt install", "dnf": "sudo dnf install", "pacman": "sudo pacman -S"}
+
+
+@frozen
+class Fact:
+    """One thing that was looked for. ``detail``: what was found; ``remedy``: the command or setting that adds it.
+
+    Without an ``essential`` thing no code runs; the rest adds to what can be done.
+    """
+
+    area: str
+    name: str
+    found: bool
+    detail: str = ""
+    remedy: str = ""
+    essential: bool = False
+
+
+@frozen
+class Report:
+    """Everything that was looked for, by area."""
+
+    facts: tuple[Fact, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether everything essential is there."""
+        return all(fact.found for fact in self.facts if fact.essential)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it: the version, ``healthy``, and the facts with the fields of ``Fact``."""
+        return {"version": __version__, "healthy": self.healthy, "facts": [asdict(fact) for fact in self.facts]}
+
+    def as_text(self) -> str:
+        """As a person reads it."""
+        lines = [f"oi-lsp {__version__}"]
+        width = max(len(fact.name) for fact in self.facts)
+        for area, facts in groupby(self.facts, key=lambda fact: fact.area):
+            lines += ["", area]
+            for fact in facts:
+                state = "found  " if fact.found else "missing"
+                lines.append(f"  {state}  {fact.name:<{width}}  {fact.detail}".rstrip())
+                if fact.remedy:
+                    lines.append(f"  {'':<{len(state) + 2 + width}}  → {fact.remedy}")
+        return "\n".join(lines)
+
+
+async def examine(folder: Path | None = None, environ: Mapping[str, str] | None = None) -> Report:
+    """Look at this machine, from ``folder``. Values of keys are neither kept nor told."""
+    own = dict(os.environ if environ is None else environ)
+    env = scrubbed(own)
+    keys = take_provider_keys(own)
+    languages = (_language(language, env) for language in LANGUAGES if language.runs == "repl")
+    found = await asyncio.gather(
+        _within(_python(folder or Path.cwd(), env), Fact("Python", "kernel", False, essential=True)),
+        *(_within(asking, Fact("Languages", "program", False)) for asking in languages),
+        _within(_models(keys, env), Fact("Models", "local servers", False)),
+        _within(_sandbox(env), Fact("Safety", "sandbox", False)),
+        _within(_scanner(env), Fact("Safety", "scanner", False)),
+    )
+    return Report(tuple(fact for facts in found for fact in facts))
+
+
+async def _within(asking: Awaitable[list[Fact]], otherwise: Fact) -> list[Fact]:
+    try:
+        return await asyncio.wait_for(asking, LIMIT)
+    except TimeoutError:
+        return [Fact(otherwise.area, otherwise.name, False, f"no answer within {LIMIT} s", "", otherwise.essential)]
+
+
+async def _python(folder: Path, env: Mapping[str, str]) -> list[Fact]:
+    """Which Python runs the kernel and why, and whether it can plot."""
+    choice = await choose_python(None, folder, folder, env)
+    answer = await _output([choice.python, "-I", "-c", _VERSIONS], env)
+    try:
+        told = json.loads(answer)
+        version, plots = str(told["python"]), told["matplotlib"] is True
+    except (ValueError, TypeError, KeyError):
+        return [Fact("Python", "kernel", False, f"{choice.python} does not answer", essential=True)]
+    has_kernel = not choice.own or find_spec("ipykernel") is not None
+    pip = f"{shlex.quote(choice.python)} -m pip install"
+    return [
+        Fact(
+            "Python",
+            "kernel",
+            has_kernel,
+            f"{choice.python} {version} ({choice.why})",
+            choice.notice or ("" if has_kernel else f"{pip} ipykernel"),
+            essential=True,
+        ),
+        Fact("Python", "matplotlib", plots, "" if plots else "for plots", "" if plots else f"{pip} matplotlib"),
+    ]
+
+
+async def _language(language: Language, env: Mapping[str, str]) -> list[Fact]:
+    there = available(language.name, env=env)
+    if not there.found:
+        return [Fact("Languages", language.title, False, "", there.remedy)]
+    version = (await _output([there.program, "--version"], env)).partition("\n")[0].strip()
+    return [Fact("Languages", language.title, True, f"{there.program} ({version})" if version else there.program)]
+
+
+async def _models(keys: Mapping[str, str], env: Mapping[str, str]) -> list[Fact]:
+    found = await discover(keys, env)
+    if not found.candidates:
+        remedy = "set a provider's key, such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or start a local server (Ollama)"
+        return [Fact("Models", "any", False, "`oi-lsp chat` talks to the tour, a script", remedy)]
+    return [Fact("Models", candidate.model, True, candidate.why) for candidate in found.candidates]
+
+
+async def _sandbox(env: Mapping[str, str]) -> list[Fact]:
+    return await _program("Safety", "sandbox", "bwrap", env, _install("bubblewrap", env))
+
+
+async def _scanner(env: Mapping[str, str]) -> list[Fact]:
+    beside = Path(sys.executable).parent / "semgrep"
+    program = str(beside) if os.access(beside, os.X_OK) else "semgrep"
+    return await _program("Safety", "scanner", program, env, f"{shlex.quote(sys.executable)} -m pip install semgrep")
+
+
+async def _program(area: str, name: str, program: str, env: Mapping[str, str], remedy: str) -> list[Fact]:
+    path = shutil.which(program, path=env.get("PATH"))
+    if path is None:
+        return [Fact(area, name, False, f"{Path(program).name}, for a later version", remedy)]
+    return [Fact(area, name, True, f"{path} (not used yet)")]
+
+
+def _install(package: str, env: Mapping[str, str]) -> str:
+    path = env.get("PATH")
+    command = next((how for program, how in _INSTALLERS.items() if shutil.which(program, path=path)), "install")
+    return f"{command} {package}"
+
+
+async def _output(command: list[str], env: Mapping[str, str]) -> str:
+    """What a program prints; empty where it cannot be run. It is ended where nobody waits for it any more."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:
+        return ""
+    try:
+        output, _ = await process.communicate()
+        return output.decode("utf-8", "replace")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()

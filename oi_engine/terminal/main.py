@@ -1,0 +1,237 @@
+"""``oi-lsp chat`` and ``oi-lsp demo``: puts engine, session, renderer and asker together, and ends them again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from attrs import frozen
+from platformdirs import user_state_path
+
+from oi_engine.errors import OiError
+from oi_engine.factory import Choice, Engine
+from oi_engine.models import tour
+from oi_engine.safety.redact import redact
+from oi_engine.safety.secrets import take_provider_keys
+from oi_engine.session import Session
+from oi_engine.settings import Settings
+from oi_engine.terminal.ask import Asker
+from oi_engine.terminal.chat import Chat
+from oi_engine.terminal.gallery import Gallery
+from oi_engine.terminal.plain import PlainRenderer
+from oi_engine.terminal.renderer import Renderer
+from oi_engine.terminal.tty_mode import TtyMode
+from oi_engine.version import __version__
+
+log = logging.getLogger(__name__)
+
+
+@frozen
+class ChatOptions:
+    """What the command line asks for. ``question``: serve it and leave. ``demo``: the tour model, whatever is found."""
+
+    settings: Settings
+    question: str | None = None
+    demo: bool = False
+    multi_line: bool = False
+
+
+@frozen
+class Surroundings:
+    """What the process was started in: which of its ends are terminals, and what they can do."""
+
+    stdin_tty: bool
+    stdout_tty: bool
+    dumb: bool
+
+    @classmethod
+    def now(cls) -> Surroundings:
+        """As they are."""
+        dumb = os.environ.get("TERM", "dumb") in ("dumb", "unknown", "")
+        return cls(sys.stdin.isatty(), sys.stdout.isatty(), dumb)
+
+    @property
+    def person(self) -> bool:
+        """Whether somebody sees questions and can answer them."""
+        return self.stdin_tty and self.stdout_tty
+
+    @property
+    def rich(self) -> bool:
+        """Whether colours and redrawing are of use."""
+        return self.stdout_tty and not self.dumb
+
+
+def chat(options: ChatOptions) -> int:
+    """Hold the conversation. Answers the exit status: 0, or 1 where a turn ended in an error."""
+    # A terminal that lacks a character shows another; it is no reason to fail.
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
+    try:
+        return asyncio.run(_chat(options))
+    except KeyboardInterrupt:
+        return 130
+    except OiError as error:
+        print(f"oi-lsp: {error}", file=sys.stderr)
+        return 2
+
+
+async def _chat(options: ChatOptions) -> int:
+    if options.question is not None and not options.question.strip():
+        raise OiError("The question is empty.", "Write what you want done.")
+    keys = take_provider_keys(os.environ)
+    engine = Engine(options.settings, keys)
+    around = Surroundings.now()
+    warming: asyncio.Task[None] | None = None
+    with contextlib.ExitStack() as stack:
+        tty = _tty(around, stack)
+        try:
+            choice = await _choice(engine, options.demo)
+            session = engine.new_session(cwd=os.getcwd(), settings=options.settings, model=choice)
+            renderer = _renderer(around, session)
+            talk = Chat(
+                session,
+                renderer,
+                _asker(around, tty, options),
+                lend_terminal=tty.lent if tty else contextlib.nullcontext,
+                echo=not around.stdin_tty,
+            )
+            _report_logs(talk.say, stack, verbose=options.settings.verbose)
+            stack.enter_context(_signals(talk, tty if around.rich else None))
+            if options.question is None:
+                _greet(renderer, choice, around)
+            warming = asyncio.create_task(session.model.warm_up())
+            good = await (talk.converse() if options.question is None else talk.turn(options.question))
+        except asyncio.CancelledError:
+            # The only one who cancels is the signal to leave.
+            good = True
+        finally:
+            if warming is not None:
+                warming.cancel()
+            await engine.close()
+    return 0 if good else 1
+
+
+async def _choice(engine: Engine, demo: bool) -> Choice:
+    if demo:
+        return Choice(tour.NAME, "This is the demo: a script answers, everything else is real.")
+    return await engine.choose_model()
+
+
+def _greet(renderer: Renderer, choice: Choice, around: Surroundings) -> None:
+    lines = [f"oi-lsp {__version__} · model: {choice.model}", choice.why]
+    if around.person:
+        lines.append("Ctrl-C stops what runs, Ctrl-D leaves, %help lists commands.")
+    renderer.say("\n".join(lines), "title")
+    renderer.settle()
+
+
+def _tty(around: Surroundings, stack: contextlib.ExitStack) -> TtyMode | None:
+    """The terminal's modes, which are as they were found once the stack is left."""
+    if not around.person:
+        return None
+    tty = TtyMode(sys.stdin.fileno())
+    stack.callback(tty.restore)
+    if not around.dumb:
+        tty.quiet()
+    return tty
+
+
+def _renderer(around: Surroundings, session: Session) -> Renderer:
+    gallery = Gallery(user_state_path("oi-lsp") / "sessions" / session.id)
+    if not around.rich:
+        return PlainRenderer(sys.stdout, gallery, _leave_without_reader())
+    from oi_engine.terminal.look import Look, make_console
+    from oi_engine.terminal.render import RichRenderer
+    from oi_engine.terminal.screen import LiveScreen
+
+    look = Look(make_console(sys.stdout))
+    return RichRenderer(look, LiveScreen(sys.stdout, lambda: look.width), gallery)
+
+
+def _asker(around: Surroundings, tty: TtyMode | None, options: ChatOptions) -> Asker:
+    from oi_engine.terminal.ask_lines import LineAsker, LineReader, PipeAsker
+
+    if tty is None:
+        return PipeAsker(LineReader(sys.stdin.fileno()), options.multi_line)
+    if around.dumb:
+        return LineAsker(LineReader(sys.stdin.fileno()), sys.stdout, tty, options.multi_line)
+    from oi_engine.terminal.ask_keys import KeyAsker
+
+    return KeyAsker(tty, _history(), multi_line=options.multi_line)
+
+
+def _leave_without_reader() -> Callable[[], None]:
+    """What is done when nobody reads the output any more (``… | head``): leave, and write nowhere from then on."""
+    main = asyncio.current_task()
+    assert main is not None
+
+    def leave() -> None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        main.cancel()
+
+    return leave
+
+
+def _history() -> Path | None:
+    """The file of earlier messages, which only its owner can read; ``None`` where there can be none."""
+    path = user_state_path("oi-lsp") / "history"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+        path.chmod(0o600)
+    except OSError as error:
+        log.warning("Messages are not kept for next time: %s", error)
+        return None
+    return path
+
+
+@contextlib.contextmanager
+def _signals(talk: Chat, quiet: TtyMode | None) -> Iterator[None]:
+    """Ctrl-C as a signal stops what goes on; the signals to end leave in good order; Ctrl-Z and ``fg`` do no harm."""
+    loop = asyncio.get_running_loop()
+    main = asyncio.current_task()
+    assert main is not None
+    leaving = (signal.SIGTERM, signal.SIGHUP)
+
+    def go_on() -> None:
+        if quiet is not None:
+            quiet.quiet()
+        talk.resume()
+
+    loop.add_signal_handler(signal.SIGINT, talk.interrupt)
+    loop.add_signal_handler(signal.SIGCONT, go_on)
+    for number in leaving:
+        loop.add_signal_handler(number, main.cancel)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGCONT, *leaving):
+            loop.remove_signal_handler(number)
+
+
+class _Reporter(logging.Handler):
+    """Shows what is logged as words of the terminal's own, so that it stands in its place on the screen."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__()
+        self._say = say
+        self._loop = asyncio.get_running_loop()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show one record; records of other threads are handed over to the event loop."""
+        self._loop.call_soon_threadsafe(self._say, redact(self.format(record)))
+
+
+def _report_logs(say: Callable[..., None], stack: contextlib.ExitStack, *, verbose: bool) -> None:
+    handler = _Reporter(say)
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    root, own = logging.getLogger(), logging.getLogger("oi_engine")
+    root.addHandler(handler)
+    own.setLevel(logging.DEBUG if verbose else logging.WARNING)
+    stack.callback(root.removeHandler, handler)

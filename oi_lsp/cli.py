@@ -1,0 +1,174 @@
+"""The command line: ``oi-lsp --stdio`` for editors, ``chat``, ``demo`` and ``doctor`` for people.
+
+Nothing is imported at the top that the language server does not need: an editor waits for it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from oi_engine.settings import Settings
+
+_COMMANDS = ("chat", "demo", "doctor")
+_LEVELS = ("debug", "info", "warning", "error")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do what the command line says. Answers the exit status; ends the process for ``--help`` and for bad flags."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words == ["--stdio"]:
+        # What every editor starts: argparse and its parsing would be 10 ms of the wait.
+        return _serve(None, "warning", None)
+    if words and words[0] in _COMMANDS:
+        arguments = _command_parser(words[0]).parse_args(words[1:])
+        return _doctor(arguments) if words[0] == "doctor" else _chat(arguments, demo=words[0] == "demo")
+    parser = _server_parser()
+    arguments = parser.parse_args(words)
+    if not arguments.stdio and arguments.tcp is None:
+        parser.print_help()
+        return 0
+    return _serve(arguments.log_file, arguments.log_level, arguments.tcp)
+
+
+# --- the language server ---------------------------------------------------------------------------------------
+
+
+def _server_parser() -> argparse.ArgumentParser:
+    import argparse
+
+    from oi_engine.version import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="oi-lsp",
+        description="Open Interpreter in your editor: a language server that hosts an interpreter engine.",
+        epilog="commands: `oi-lsp chat` talks in the terminal, `oi-lsp demo` shows how it works without any model, "
+        "`oi-lsp doctor` says what is found on this machine. Each has its own --help.",
+        allow_abbrev=False,
+    )
+    wire = parser.add_mutually_exclusive_group()
+    wire.add_argument("--stdio", action="store_true", help="serve an editor on standard input and output")
+    wire.add_argument("--tcp", metavar="PORT", type=_port, help="serve one editor on 127.0.0.1:PORT, for debugging")
+    parser.add_argument("--log-file", metavar="PATH", help="write the log there (default: standard error)")
+    parser.add_argument("--log-level", choices=_LEVELS, default="warning", help="how much is logged")
+    parser.add_argument("--version", action="version", version=f"oi-lsp {__version__}")
+    return parser
+
+
+def _serve(log_file: str | None, level: str, port: int | None) -> int:
+    from pathlib import Path
+
+    from oi_engine.errors import OiError
+    from oi_engine.logs import configure
+    from oi_lsp.server import serve_stdio, serve_tcp
+
+    try:
+        configure(None if log_file is None else Path(log_file), level)
+    except OiError as error:
+        print(f"oi-lsp: {error}", file=sys.stderr)
+        return 2
+    return serve_stdio() if port is None else serve_tcp(port)
+
+
+def _port(text: str) -> int:
+    import argparse
+
+    if not text.isdecimal() or not 0 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not {text!r}")
+    return int(text)
+
+
+# --- the commands for people -----------------------------------------------------------------------------------
+
+
+def _command_parser(command: str) -> argparse.ArgumentParser:
+    import argparse
+
+    described = {
+        "chat": "Talk with a model that writes code; you look at it before it runs.",
+        "demo": "The same as `oi-lsp chat`, with a script in place of a model: it needs no key and no network.",
+        "doctor": "Say what is found on this machine, what is missing, and the command that adds it.",
+    }
+    parser = argparse.ArgumentParser(prog=f"oi-lsp {command}", description=described[command], allow_abbrev=False)
+    if command == "doctor":
+        parser.add_argument("--json", action="store_true", help="print the facts as JSON")
+    else:
+        _add_chat_options(parser)
+    return parser
+
+
+def _add_chat_options(parser: argparse.ArgumentParser) -> None:
+    """The flags of Open Interpreter, by their documented names; with hyphens as well as with underscores."""
+    import argparse
+
+    def add(*names: str, **kind: object) -> None:
+        hyphened = [name.replace("_", "-") for name in names if "_" in name]
+        parser.add_argument(*names, *hyphened, **kind)  # type: ignore[arg-type]
+
+    truth = argparse.BooleanOptionalAction
+    parser.add_argument("question", nargs="?", help="answer this one question and leave")
+    add("--model", "-m", help="the model, as LiteLLM names it")
+    add("--temperature", "-t", type=float, help="randomness of the replies, 0 to 1")
+    add("--context_window", "-c", type=int, metavar="TOKENS", help="tokens that the model can read")
+    add("--max_tokens", "-x", type=int, metavar="TOKENS", help="tokens that the model may write in one reply")
+    add("--max_output", "-xo", type=int, metavar="CHARS", help="characters of output that the model sees")
+    add("--api_base", "-ab", metavar="URL", help="base URL of the provider's API")
+    add("--api_key", "-ak", metavar="KEY", help="key for the provider's API (others on this machine may see it here)")
+    add("--api_version", "-av", metavar="VERSION", help="version of the provider's API")
+    add("--llm_supports_functions", "-lsf", action=truth, help="whether the model calls tools")
+    add("--custom_instructions", "-ci", metavar="TEXT", help="added to the system message")
+    add("--system_message", "-s", metavar="TEXT", help="replaces the system message")
+    add("--auto_run", "--yes", "-y", action="store_true", default=None, help="run code without asking")
+    add("--loop", action="store_true", default=None, help="keep the model going until it says that the task is done")
+    add("--multi_line", "-ml", action="store_true", help="take messages between two lines of ```")
+    add("--verbose", "-v", action="store_true", default=None, help="show the log in detail")
+    from oi_engine.version import __version__
+
+    parser.add_argument("--version", action="version", version=f"oi-lsp {__version__}")
+
+
+def _chat(arguments: argparse.Namespace, *, demo: bool) -> int:
+    from oi_engine.terminal.main import ChatOptions, chat
+
+    settings = _settings(arguments)
+    if settings is None:
+        return 2
+    return chat(ChatOptions(settings, arguments.question, demo, arguments.multi_line))
+
+
+def _settings(arguments: argparse.Namespace) -> Settings | None:
+    """The settings that the flags make; ``None`` where a value cannot be used, which is said."""
+    from oi_engine.settings import read
+
+    given = {
+        name: value
+        for name, value in vars(arguments).items()
+        if value is not None and name not in ("question", "multi_line")
+    }
+    settings, problems = read(given)
+    for problem in problems:
+        print(f"oi-lsp: {problem}", file=sys.stderr)
+    return None if problems else settings
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from oi_engine.doctor import examine
+
+    report = asyncio.run(examine())
+    if arguments.json:
+        import json
+
+        print(json.dumps(report.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        print(report.as_text())
+    return 0 if report.healthy else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
