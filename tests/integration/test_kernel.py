@@ -246,7 +246,7 @@ async def test_a_password_and_the_end_of_input(kernel: PythonKernel) -> None:
                 passwords.append(event.password)
                 kernel.answer("abc" if event.password else "\x04")
     assert passwords == [True, False]
-    assert text(events) == "Password: \n\n3\n"
+    assert text(events) == "\n\n3\n"
 
 
 async def test_interrupt_while_waiting_for_input(kernel: PythonKernel) -> None:

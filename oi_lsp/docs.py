@@ -1,0 +1,150 @@
+"""``docs/protocol.md``, made from ``oi_lsp.protocol``: ``python -m oi_lsp.docs`` writes it, ``--check`` compares."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, NewType, Union, get_args, get_origin
+
+import attrs
+
+from oi_lsp import protocol
+from oi_lsp.structure import wire_fields
+
+PATH = Path(__file__).parent.parent / "docs" / "protocol.md"
+
+_INTRODUCTION = """\
+# The protocol
+
+<!-- Generated from oi_lsp/protocol.py by `python -m oi_lsp.docs`; edit that. -->
+
+What `oi-lsp --stdio` says and understands beyond LSP itself, version {version}. It is plain LSP 3.17: JSON-RPC 2.0 with
+`Content-Length` headers.
+
+A client that shows chunks names the version in `initialize`; only then is it sent notifications of this protocol:
+
+```json
+{{"initializationOptions": {{"oi": {{"protocolVersion": {version}}}, "settings": {{"llm": {{"model": "gpt-4o"}}}}}}}}
+```
+
+`settings` has the shape of a profile and counts as the person's own: it may loosen safety (`auto_run`). A setting that
+cannot be used is said in a `window/showMessage`. Another version is refused with an error that names both.
+
+**Commands** are sent as `workspace/executeCommand` with one argument, an object. Each is answered at once and
+before any notification about what it started; no answer waits for a person, a model or a kernel. A field marked `?` may
+be left out or null. A field that a command does not have is an error, as is text that is not Unicode (half of a
+surrogate pair) or longer than {text_limit:,} characters (an id: {id_limit}).
+
+**Following the stream.** A session is one ordered stream of LMC chunks, numbered from 1, and `oi/chunks` carries it. A
+client keeps the number that it expects next, at first 1 (or `nextSeq` of `oi.session.open`):
+
+- `seq` is that number: add the chunks and expect `nextSeq`.
+- `seq` is greater: something was missed. Send `oi.session.replay {{sessionId, afterSeq}}` with the number of the last
+  chunk that you have, and drop notifications until one begins at or before the number that you expect.
+- `seq` is less (and `replay` is true): the first chunk begins a message, or is a whole one, that you have already. Drop
+  the message with that `id` and all that came after it, then add these chunks and expect `nextSeq`.
+
+When a message has ended, its content chunks become one chunk that stands for all their numbers, so there may be fewer
+`chunks` than `nextSeq - seq`. A replay begins where a message begins, at or before the number that was asked for, and a
+client that reads slowly may be sent its latest message anew in the same way.
+
+A turn ends with the chunk `{{"role": "server", "type": "status", "content": "complete"}}`; a failed one has `{{"role":
+"server", "type": "error", …}}` before it.
+"""
+
+
+def render() -> str:
+    """The whole page."""
+    introduction = _INTRODUCTION.format(
+        version=protocol.VERSION, text_limit=protocol.TEXT_LIMIT, id_limit=protocol.ID_LIMIT
+    )
+    parts = [introduction, "## Commands\n"]
+    for command in protocol.COMMANDS:
+        parts += [f"### `{command.name}`\n", _prose(command.params), *_fields(command.params)]
+        parts += ["Answers:\n" if wire_fields(command.result) else "Answers `{}`.\n", *_fields(command.result)]
+    parts.append("## Notifications\n")
+    for notification in protocol.NOTIFICATIONS:
+        parts += [f"### `{notification.method}`\n", _prose(notification.params), *_fields(notification.params)]
+    parts.append("## Types\n")
+    for kind in _types():
+        parts += [f"### `{kind.__name__}`\n", _prose(kind), *_fields(kind)]
+    parts.append(
+        "### `LmcMessage`, `LmcChunk`\n\nObjects in the form that Open Interpreter documents (`role`, `type`, "
+        "`format`, `content`, `recipient`, `start`, `end`), with `id`, `created_at` and `parent` besides.\n"
+    )
+    parts += ["## Errors\n", "An error's `data`, where it has one, is an `ErrorData`.\n", _errors()]
+    return "\n".join(parts)
+
+
+def main(arguments: list[str]) -> int:
+    """Write the page, or with ``--check`` say whether it is as it should be. Answers the exit code."""
+    page = render()
+    if "--check" in arguments:
+        return 0 if PATH.read_text(encoding="utf-8") == page else 1
+    PATH.write_text(page, encoding="utf-8")
+    return 0
+
+
+def _prose(kind: type) -> str:
+    return "\n".join(line.strip() for line in (kind.__doc__ or "").splitlines()).strip() + "\n"
+
+
+def _fields(kind: type) -> Iterator[str]:
+    fields = wire_fields(kind)
+    if not fields:
+        return
+    rows = ["| field | type | |", "|---|---|---|"]
+    for name, (attribute, wanted) in fields.items():
+        optional = "" if attribute.default is attrs.NOTHING else "?"
+        rows.append(f"| `{name}{optional}` | {type_name(wanted)} | {attribute.metadata['doc']} |")
+    yield "\n".join(rows) + "\n"
+
+
+def type_name(wanted: Any) -> str:
+    """A type in words, with the names of the classes in code."""
+    origin = get_origin(wanted)
+    if isinstance(wanted, NewType):
+        return f"`{wanted.__name__}`"
+    if origin in (Union, types.UnionType):
+        return " or ".join(type_name(option) for option in get_args(wanted) if option is not type(None))
+    if origin is tuple:
+        return f"list of {type_name(get_args(wanted)[0])}"
+    if origin is Literal:
+        return ", ".join(f"`{option}`" for option in get_args(wanted))
+    if attrs.has(wanted):
+        return f"`{wanted.__name__}`"
+    return {str: "text", int: "whole number", float: "number", bool: "true or false"}.get(wanted, "object")
+
+
+def _types() -> list[type]:
+    """The classes that fields of others have, in the order of the file."""
+    roots = [*(c.params for c in protocol.COMMANDS), *(c.result for c in protocol.COMMANDS), protocol.ErrorData]
+    roots += [notification.params for notification in protocol.NOTIFICATIONS]
+    found: set[type] = {protocol.ErrorData}
+    while roots:
+        for _, wanted in wire_fields(roots.pop()).values():
+            for kind in _classes(wanted):
+                if kind not in found:
+                    found.add(kind)
+                    roots.append(kind)
+    return [kind for kind in vars(protocol).values() if isinstance(kind, type) and kind in found]
+
+
+def _classes(wanted: Any) -> Iterator[type]:
+    if attrs.has(wanted):
+        yield wanted
+    for inner in get_args(wanted):
+        if not isinstance(inner, str):
+            yield from _classes(inner)
+
+
+def _errors() -> str:
+    rows = ["| code | | |", "|---|---|---|"]
+    rows += [f"| {int(code)} | `{code.name}` | {text} |" for code, text in protocol.ERROR_DOCS.items()]
+    return "\n".join(rows) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

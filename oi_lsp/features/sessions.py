@@ -1,0 +1,113 @@
+"""Commands about sessions: open, list, read, replay, close."""
+
+from __future__ import annotations
+
+import os.path
+from typing import TYPE_CHECKING
+
+from oi_lsp import protocol as wire
+from oi_lsp.features.handlers import Handlers
+from oi_lsp.host import Hosted, SessionHost
+from oi_lsp.outbox import state_of
+from oi_lsp.structure import InvalidField
+
+if TYPE_CHECKING:
+    from oi_engine.session import Session
+
+HANDLERS = Handlers()
+
+
+@HANDLERS.serves(wire.SessionNew)
+def new(host: SessionHost, params: wire.SessionNew) -> wire.SessionNewResult:
+    """``oi.session.new``."""
+    if params.cwd is not None and not (os.path.isabs(params.cwd) and os.path.isdir(params.cwd)):
+        raise InvalidField("cwd", "must be the absolute path of a directory that exists.")
+    hosted = host.new(cwd=params.cwd, model=params.model, title=params.title)
+    return wire.SessionNewResult(hosted.session.id)
+
+
+@HANDLERS.serves(wire.SessionList)
+def list_sessions(host: SessionHost, _: wire.SessionList) -> wire.SessionListResult:
+    """``oi.session.list``."""
+    return wire.SessionListResult(tuple(_info(hosted) for hosted in host.sessions))
+
+
+@HANDLERS.serves(wire.SessionOpen)
+def open_session(host: SessionHost, params: wire.SessionOpen) -> wire.SessionOpenResult:
+    """``oi.session.open``."""
+    hosted = host.find(params.session_id)
+    session = hosted.session
+    return wire.SessionOpenResult(_info(hosted), _messages(session), _after_messages(session), state_of(session))
+
+
+@HANDLERS.serves(wire.SessionClose)
+def close(host: SessionHost, params: wire.SessionClose) -> wire.Nothing:
+    """``oi.session.close``."""
+    host.close_session(params.session_id)
+    return wire.Nothing()
+
+
+@HANDLERS.serves(wire.SessionDelete)
+def delete(host: SessionHost, params: wire.SessionDelete) -> wire.Nothing:
+    """``oi.session.delete``."""
+    host.delete(params.session_id)
+    return wire.Nothing()
+
+
+@HANDLERS.serves(wire.SessionRename)
+def rename(host: SessionHost, params: wire.SessionRename) -> wire.Nothing:
+    """``oi.session.rename``."""
+    host.find(params.session_id).session.title = params.title
+    return wire.Nothing()
+
+
+@HANDLERS.serves(wire.SessionExport)
+def export(host: SessionHost, params: wire.SessionExport) -> wire.SessionExportResult:
+    """``oi.session.export``."""
+    return wire.SessionExportResult(_messages(host.find(params.session_id).session))
+
+
+@HANDLERS.serves(wire.SessionUndo)
+def undo(host: SessionHost, params: wire.SessionUndo) -> wire.Nothing:
+    """``oi.session.undo``."""
+    host.live(params.session_id).undo()
+    return wire.Nothing()
+
+
+@HANDLERS.serves(wire.SessionReset)
+def reset(host: SessionHost, params: wire.SessionReset) -> wire.Nothing:
+    """``oi.session.reset``."""
+    host.live(params.session_id).reset()
+    return wire.Nothing()
+
+
+@HANDLERS.serves(wire.SessionReplay)
+def replay(host: SessionHost, params: wire.SessionReplay) -> wire.SessionReplayResult:
+    """``oi.session.replay``."""
+    hosted = host.find(params.session_id)
+    last = hosted.session.stream.next_seq - 1
+    if not 0 <= params.after_seq <= last:
+        raise InvalidField("afterSeq", f"must be from 0 to {last}, the number of the last chunk.")
+    if hosted.feed is None:
+        raise InvalidField("sessionId", "is not followed: initializationOptions.oi.protocolVersion was not given.")
+    return wire.SessionReplayResult(hosted.feed.replay(params.after_seq))
+
+
+def _info(hosted: Hosted) -> wire.SessionInfo:
+    session = hosted.session
+    return wire.SessionInfo(
+        session.id, session.title, session.cwd, session.created_at, session.snapshot.state, hosted.closed
+    )
+
+
+def _messages(session: Session) -> tuple[wire.LmcMessage, ...]:
+    return tuple(wire.LmcMessage(message.to_dict()) for message in session.messages)
+
+
+def _after_messages(session: Session) -> int:
+    """The number of the first chunk that no whole message holds: the start of the open one, if there is one."""
+    head = session.stream.open_message
+    if head is None:
+        return session.stream.next_seq
+    entries = reversed(session.stream.entries_after(0))
+    return next(entry.seq for entry in entries if entry.chunk.start and entry.chunk.id == head.id)

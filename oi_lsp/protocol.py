@@ -1,0 +1,460 @@
+"""Everything that the server says and understands beyond LSP itself: commands, notifications, errors and their types.
+
+``docs/protocol.md`` is generated from this file (``python -m oi_lsp.docs``). On the wire, names are in camelCase;
+fields without a value are left out. ``oi_lsp.structure`` reads and writes the classes.
+
+A command is sent as ``workspace/executeCommand`` with one argument, an object: the class in ``Command.params``. It is
+answered at once with ``Command.result``; what happens then is told by the notifications.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, Literal, NewType, TypeVar, dataclass_transform
+
+import attrs
+
+T = TypeVar("T")
+
+VERSION = 1
+"""The version of this protocol; a client names it in ``initializationOptions.oi.protocolVersion``."""
+
+TEXT_LIMIT = 10_000_000
+"""The most characters that a text from the client may have."""
+
+ID_LIMIT = 200
+"""The most characters that an identifier from the client may have."""
+
+LmcMessage = NewType("LmcMessage", dict[str, Any])
+"""A whole LMC message, in its documented form."""
+
+LmcChunk = NewType("LmcChunk", dict[str, Any])
+"""An LMC chunk, in its documented form."""
+
+State = Literal["idle", "thinking", "awaiting_approval", "running", "awaiting_input", "stopping"]
+
+
+def wire(doc: str, *, default: Any = attrs.NOTHING, limit: int = TEXT_LIMIT) -> Any:
+    """One field: what it means, its default (none: the field is required), and the most characters of a text."""
+    return attrs.field(default=default, metadata={"doc": doc, "limit": limit})
+
+
+def _id(doc: str, *, default: Any = attrs.NOTHING) -> Any:
+    return wire(doc, default=default, limit=ID_LIMIT)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(wire, _id))
+def wire_type(kind: type[T]) -> type[T]:
+    """Make a class of the wire. What nothing here needs is left out: making it would triple the cost at start-up."""
+    return attrs.frozen(kind, eq=False, repr=False, slots=False)
+
+
+# --- small things that others are made of --------------------------------------------------------------------------
+
+
+@wire_type
+class Nothing:
+    """An empty object."""
+
+
+@wire_type
+class Proposal:
+    """Code that waits for the person's decision."""
+
+    id: str = wire("For `oi.code.approve` and `oi.code.reject`.")
+    language: str = wire("Canonical name of the language.")
+    code: str = wire("What will run, to the byte.")
+    findings: tuple[str, ...] | None = wire("What the scanner says of it; absent: nothing.", default=None)
+
+
+@wire_type
+class Input:
+    """A program's question: it waits for a line."""
+
+    id: str = wire("For `oi.input.answer`.")
+    prompt: str = wire("What the program printed before it waited; may be empty.")
+    password: bool = wire("Whether what is typed must not be shown.")
+
+
+@wire_type
+class Queued:
+    """A message that was sent in mid-turn and waits for its own turn."""
+
+    turn_id: str = wire("The turn that will serve it.")
+    text: str = wire("The message in words.")
+
+
+@wire_type
+class Usage:
+    """What a session's replies cost so far."""
+
+    prompt_tokens: int = wire("Tokens that the model read.")
+    completion_tokens: int = wire("Tokens that the model wrote.")
+    cost: float | None = wire("US dollars; absent where no price is known.", default=None)
+
+
+@wire_type
+class SessionInfo:
+    """One session, in a list."""
+
+    session_id: str = wire("The session.")
+    title: str = wire("Its title; may be empty.")
+    cwd: str = wire("The working directory of its kernels.")
+    created_at: str = wire("ISO 8601, UTC.")
+    state: State = wire("As in `oi/state`.")
+    closed: bool = wire("Whether it was closed: it can be read and deleted.")
+
+
+# --- notifications -------------------------------------------------------------------------------------------------
+
+
+@wire_type
+class Chunks:
+    """The next chunks of a session's stream, in order. See *Following the stream*."""
+
+    session_id: str = wire("The session.")
+    turn_id: str = wire("The turn that all of these chunks belong to; empty before the first turn.")
+    seq: int = wire("The number of the first chunk; a session's chunks are numbered from 1.")
+    next_seq: int = wire("The number of the chunk after the last: the `seq` that the next notification should have.")
+    chunks: tuple[LmcChunk, ...] = wire("LMC chunks. There may be fewer than `nextSeq - seq`.")
+    replay: bool | None = wire("True where some of these chunks were sent before.", default=None)
+
+
+@wire_type
+class SessionState:
+    """What a front end shows around a session's stream. Sent after every change, and once for a new session.
+
+    Several changes in quick succession are sent as one. To a client that reads slowly, a state may arrive before the
+    chunks that led to it.
+    """
+
+    session_id: str = wire("The session.")
+    state: State = wire("What goes on.")
+    turn_id: str | None = wire("The turn under way; absent in `idle`.", default=None)
+    proposal: Proposal | None = wire("What waits for a decision; present in `awaiting_approval` alone.", default=None)
+    input: Input | None = wire("What the program waits for; present in `awaiting_input` alone.", default=None)
+    queue: tuple[Queued, ...] = wire("Messages that wait for their turn, the next one first.", default=())
+    usage: Usage = wire("Tokens and cost so far.", default=Usage(0, 0))
+
+
+@wire_type
+class Notification:
+    """A notification from the server: its method and the class of its params."""
+
+    method: str
+    params: type
+
+
+NOTIFICATIONS: tuple[Notification, ...] = (
+    Notification("oi/chunks", Chunks),
+    Notification("oi/state", SessionState),
+)
+
+
+# --- commands: sessions --------------------------------------------------------------------------------------------
+
+
+@wire_type
+class OfSession:
+    """What many commands take: which session."""
+
+    session_id: str = _id("The session.")
+
+
+@wire_type
+class SessionNew:
+    """Open a session. Its kernels start when code first runs."""
+
+    cwd: str | None = wire("Absolute path of an existing directory; absent: the workspace folder.", default=None)
+    model: str | None = wire("As LiteLLM names it; absent: as the settings say.", default=None, limit=ID_LIMIT)
+    title: str = wire("A title for lists.", default="", limit=1000)
+
+
+@wire_type
+class SessionNewResult:
+    """A new session."""
+
+    session_id: str = wire("The session.")
+
+
+@wire_type
+class SessionList:
+    """List all sessions, the newest first."""
+
+
+@wire_type
+class SessionListResult:
+    """All sessions."""
+
+    sessions: tuple[SessionInfo, ...] = wire("The newest first.")
+
+
+@wire_type
+class SessionOpen(OfSession):
+    """Read a session: what a front end needs to show it and to follow it from there."""
+
+
+@wire_type
+class SessionOpenResult:
+    """A session as it is now."""
+
+    info: SessionInfo = wire("What a list shows of it.")
+    messages: tuple[LmcMessage, ...] = wire("Every whole message so far.")
+    next_seq: int = wire("The number of the first chunk that `messages` does not hold.")
+    state: SessionState = wire("As in `oi/state`.")
+
+
+@wire_type
+class SessionClose(OfSession):
+    """End a session's turn and its kernels. What waits for a decision is refused. The conversation can be read."""
+
+
+@wire_type
+class SessionDelete(OfSession):
+    """Close a session and forget it."""
+
+
+@wire_type
+class SessionRename(OfSession):
+    """Give a session another title."""
+
+    title: str = wire("The new title.", limit=1000)
+
+
+@wire_type
+class SessionExport(OfSession):
+    """The conversation as LMC messages."""
+
+
+@wire_type
+class SessionExportResult:
+    """A conversation."""
+
+    messages: tuple[LmcMessage, ...] = wire("Every whole message so far.")
+
+
+@wire_type
+class SessionUndo(OfSession):
+    """Take back the last request and all that came of it. The stream says so with a command chunk, `undo`."""
+
+
+@wire_type
+class SessionReset(OfSession):
+    """Begin the conversation anew; kernels keep their state. The stream says so with a command chunk, `reset`."""
+
+
+@wire_type
+class SessionReplay(OfSession):
+    """Send the chunks after a number again, and go on from there."""
+
+    after_seq: int = wire("The number of the last chunk that the client has; 0: it has none.")
+
+
+@wire_type
+class SessionReplayResult:
+    """Where the replay begins."""
+
+    seq: int = wire("The `seq` of the notification that comes next; perhaps less than `afterSeq + 1`, never more.")
+
+
+# --- commands: the conversation ------------------------------------------------------------------------------------
+
+
+@wire_type
+class ChatSend(OfSession):
+    """Ask the model. In mid-turn the message is queued, which `oi/state` shows."""
+
+    content: str | tuple[LmcMessage, ...] = wire(
+        "Text, or LMC messages of the role `user` and of the type `message`, `image` or `file`."
+    )
+    attachments: tuple[LmcMessage, ...] = wire("LMC messages, as in `content`, that go with the text.", default=())
+
+
+@wire_type
+class ChatSendResult:
+    """The message was taken."""
+
+    turn_id: str = wire("The turn that serves it.")
+    queued: bool = wire("Whether that turn waits for others to end.")
+
+
+@wire_type
+class ChatStop(OfSession):
+    """Stop whatever goes on; variables in the kernels are kept."""
+
+
+@wire_type
+class ChatStopResult:
+    """What the stop did."""
+
+    stopped: bool = wire("Whether there was anything to stop.")
+    unsent: tuple[str, ...] = wire("Messages that were queued and will not be sent, for the person to have back.")
+
+
+@wire_type
+class OfTurn:
+    """Which turn a decision belongs to."""
+
+    turn_id: str = wire("The turn that goes on.")
+
+
+@wire_type
+class CodeApprove(OfSession):
+    """Run the proposed code, or the code as the person edited it."""
+
+    proposal_id: str = _id("The proposal, as in `oi/state`.")
+    code: str | None = wire("The code as edited: what runs, to the byte. Absent: as proposed.", default=None)
+    always: bool = wire("Whether this very code may run unasked for the rest of the session.", default=False)
+
+
+@wire_type
+class CodeReject(OfSession):
+    """Do not run the proposed code; the model is told."""
+
+    proposal_id: str = _id("The proposal, as in `oi/state`.")
+    reason: str = wire("Told to the model.", default="")
+
+
+@wire_type
+class CodeRun:
+    """Run the person's own code. Sending it is the approval."""
+
+    language: str = wire("The language, by any of its names.", limit=ID_LIMIT)
+    code: str = wire("What runs, to the byte.")
+    session_id: str | None = _id("Absent: the one that this command used last, or else a new one.", default=None)
+
+
+@wire_type
+class CodeRunResult:
+    """The code was taken."""
+
+    session_id: str = wire("The session that runs it.")
+    turn_id: str = wire("The turn that runs it.")
+    queued: bool = wire("Whether that turn waits for others to end.")
+
+
+@wire_type
+class InputAnswer(OfSession):
+    """Give the waiting program its line."""
+
+    input_id: str = _id("The input, as in `oi/state`.")
+    text: str = wire("The line, without its newline.")
+
+
+@wire_type
+class KernelInterrupt(OfSession):
+    """Interrupt the running program; the turn goes on and the model sees what came of it."""
+
+    language: str | None = wire("Only if this language runs; absent: whichever does.", default=None, limit=ID_LIMIT)
+
+
+@wire_type
+class KernelRestart(OfSession):
+    """End a kernel, so that the next run starts a fresh one; its variables are gone."""
+
+    language: str | None = wire("The language; absent: all that run.", default=None, limit=ID_LIMIT)
+
+
+# --- commands: settings and usage ----------------------------------------------------------------------------------
+
+
+@wire_type
+class UsageGet(OfSession):
+    """What a session cost so far."""
+
+
+@wire_type
+class SettingsGet:
+    """The settings in force."""
+
+    session_id: str | None = _id("Of this session; absent: those that a new session starts with.", default=None)
+
+
+@wire_type
+class SettingsGetResult:
+    """Settings in the shape of a profile."""
+
+    settings: dict[str, Any] = wire("Nested by section (`llm.model` is `model` in `llm`); secrets are left out.")
+
+
+@wire_type
+class Command:
+    """A command: its name, and the classes of its one argument and of its result."""
+
+    name: str
+    params: type
+    result: type
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("oi.session.new", SessionNew, SessionNewResult),
+    Command("oi.session.list", SessionList, SessionListResult),
+    Command("oi.session.open", SessionOpen, SessionOpenResult),
+    Command("oi.session.close", SessionClose, Nothing),
+    Command("oi.session.delete", SessionDelete, Nothing),
+    Command("oi.session.rename", SessionRename, Nothing),
+    Command("oi.session.export", SessionExport, SessionExportResult),
+    Command("oi.session.undo", SessionUndo, Nothing),
+    Command("oi.session.reset", SessionReset, Nothing),
+    Command("oi.session.replay", SessionReplay, SessionReplayResult),
+    Command("oi.chat.send", ChatSend, ChatSendResult),
+    Command("oi.chat.stop", ChatStop, ChatStopResult),
+    Command("oi.code.approve", CodeApprove, OfTurn),
+    Command("oi.code.reject", CodeReject, OfTurn),
+    Command("oi.code.run", CodeRun, CodeRunResult),
+    Command("oi.input.answer", InputAnswer, Nothing),
+    Command("oi.kernel.interrupt", KernelInterrupt, Nothing),
+    Command("oi.kernel.restart", KernelRestart, Nothing),
+    Command("oi.usage.get", UsageGet, Usage),
+    Command("oi.settings.get", SettingsGet, SettingsGetResult),
+)
+
+
+# --- errors --------------------------------------------------------------------------------------------------------
+
+
+@wire_type
+class ErrorData:
+    """The ``data`` of an error."""
+
+    field: str | None = wire("The field that it is about, as a path: `sessionId`, `content[0].role`.", default=None)
+    remedy: str | None = wire("What to do about it, for the person.", default=None)
+
+
+class ErrorCode(IntEnum):
+    """The codes of errors. Those below zero are JSON-RPC's and LSP's own."""
+
+    PARSE_ERROR = -32700
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL_ERROR = -32603
+    NOT_INITIALIZED = -32002
+    REFUSED = 1000
+    UNKNOWN_SESSION = 1001
+    UNKNOWN_PROPOSAL = 1002
+    UNKNOWN_INPUT = 1003
+    SESSION_BUSY = 1004
+
+
+ERROR_DOCS: dict[ErrorCode, str] = {
+    ErrorCode.PARSE_ERROR: "The message is not JSON, or is nested too deeply. `id` is null where it could not be read.",
+    ErrorCode.INVALID_REQUEST: "The message is JSON but no JSON-RPC message, or it comes after `shutdown`.",
+    ErrorCode.METHOD_NOT_FOUND: "There is no such method.",
+    ErrorCode.INVALID_PARAMS: "There is no such command, or a field is missing, unknown or of the wrong kind.",
+    ErrorCode.INTERNAL_ERROR: "A defect of the server; it goes on.",
+    ErrorCode.NOT_INITIALIZED: "A request before `initialize`.",
+    ErrorCode.REFUSED: "The engine cannot do that; the message says why.",
+    ErrorCode.UNKNOWN_SESSION: "No session has that id.",
+    ErrorCode.UNKNOWN_PROPOSAL: "No proposal with that id waits: it was decided already, has expired or never was.",
+    ErrorCode.UNKNOWN_INPUT: "No program waits for that input.",
+    ErrorCode.SESSION_BUSY: "The session's state does not allow it: a turn is under way, or the session is closed.",
+}
+"""What each code means."""
+
+
+@wire_type
+class OiOptions:
+    """``initializationOptions.oi``: a client that gives it is sent the notifications of this protocol."""
+
+    protocol_version: int = wire("The version of this protocol that the client speaks.")

@@ -1,0 +1,97 @@
+"""Starts the language server on a channel: standard input and output, or one connection on loopback.
+
+Nothing heavy is imported at the top: the garbage collector is off while pygls and lsprotocol are imported, which saves
+a fifth of the time until ``initialize`` is answered, and the descriptors are in place before anything can write.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oi_lsp.host import Engine, EngineLoader, EngineMaker
+
+log = logging.getLogger(__name__)
+
+_HEADERS = b"content-"
+_LAST_RESORT = 4.0
+
+
+def load_engine() -> EngineMaker:
+    """Import the engine. What comes back makes it, with the editor's settings over the defaults."""
+    from oi_engine import settings
+    from oi_engine.factory import Engine
+    from oi_engine.safety.secrets import take_provider_keys
+
+    def make(given: Mapping[str, object]) -> tuple[Engine, list[str]]:
+        tree, problems = settings.read(given)
+        return Engine(tree, take_provider_keys(os.environ)), problems
+
+    return make
+
+
+def serve_stdio(load: EngineLoader = load_engine) -> int:
+    """Serve the client on standard input and output. Answers the exit code.
+
+    From here on, descriptor 1 is standard error and descriptor 0 is empty, for this process and its children: nothing
+    but the protocol gets on the wire.
+    """
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return _serve(lambda count: os.read(source, count), lambda data: os.write(sink, data), load)
+
+
+def serve_tcp(port: int, load: EngineLoader = load_engine) -> int:
+    """Serve the first client that connects to the port on loopback, and end with it. Answers the exit code.
+
+    A connection that does not begin with a header of LSP is closed: a web page can make a browser connect to any port
+    of this machine, but not make it say that.
+    """
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        log.warning("Waiting for a client on 127.0.0.1:%d.", listener.getsockname()[1])
+        connection = _client(listener)
+    with connection:
+        return _serve(connection.recv, connection.send, load)
+
+
+def _client(listener: socket.socket) -> socket.socket:
+    while True:
+        connection, address = listener.accept()
+        begin = connection.recv(len(_HEADERS), socket.MSG_PEEK)
+        if begin and _HEADERS.startswith(begin.lower()):
+            return connection
+        log.warning("Closed a connection from port %d that does not speak LSP.", address[1])
+        connection.close()
+
+
+def _serve(read: Callable[[int], bytes], write: Callable[[memoryview], int], load: EngineLoader) -> int:
+    gc.disable()
+    try:
+        import asyncio
+
+        from oi_lsp.channel import Channel
+        from oi_lsp.language_server import OiLanguageServer
+
+        if not log.isEnabledFor(logging.DEBUG):
+            # It logs the bodies of messages at every level.
+            logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
+        server = OiLanguageServer(load)
+        return asyncio.run(server.serve(Channel(read, write), on_ending=_end_in_any_case))
+    finally:
+        gc.enable()
+
+
+def _end_in_any_case(code: int) -> None:
+    """End the process in a while, whatever still hangs by then."""
+    timer = threading.Timer(_LAST_RESORT, os._exit, [code])
+    timer.daemon = True
+    timer.start()

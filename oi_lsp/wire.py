@@ -1,0 +1,213 @@
+"""JSON-RPC over pygls, made safe against whatever a client sends.
+
+What pygls 2.1 does otherwise: it turns every JSON object that has a key ``jsonrpc`` into a message, mangles untyped
+params, never answers typed requests that are malformed, keeps a future for each notification for ever, and logs
+bodies. Here each message is parsed, checked and structured once, in ``receive``.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Generator
+from typing import Any
+
+import attrs
+import cattrs
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.protocol import (
+    JsonRPCRequestMessage,
+    LanguageServerProtocol,
+    lsp_method,
+)
+from pygls.protocol.json_rpc import JsonRPCNotification, MsgId
+
+from oi_lsp.channel import PipeWriter
+from oi_lsp.protocol import ErrorCode, ErrorData
+from oi_lsp.structure import kind_of, shortened, to_wire
+
+log = logging.getLogger(__name__)
+
+_LONGEST_METHOD = 200
+# Strings (an unfinished one runs to the end), brackets and numbers: enough to find a key of the outermost object.
+_TOKEN = re.compile(r'"((?:[^"\\]|\\.)*+)"?|([\[{])|([\]}])|(-?[0-9]+)|:', re.DOTALL)
+
+
+class WireError(JsonRpcException):
+    """An error as the client gets it."""
+
+    def __init__(self, code: ErrorCode, message: str, data: ErrorData | None = None) -> None:
+        super().__init__(message, int(code), (to_wire(data) or None) if data else None)
+
+
+class Protocol(LanguageServerProtocol):
+    """The server's side of the conversation. ``on_exit`` is called with the exit code that LSP prescribes.
+
+    ``initialized`` is set by whoever serves ``initialize``, when that succeeds.
+    """
+
+    writer: PipeWriter | None
+    on_exit: Callable[[int], None]
+    initialized = False
+
+    def receive(self, body: bytes | None) -> None:
+        """Take one message as it came off the wire (``None``: it was too long). Never raises."""
+        if body is None:
+            self._refuse(None, ErrorCode.INVALID_REQUEST, "The message is too long.")
+            return
+        try:
+            message = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            what = "is nested too deeply" if isinstance(error, RecursionError) else "is not JSON"
+            self._refuse(salvaged_id(body), ErrorCode.PARSE_ERROR, f"The message {what}.")
+            return
+        msg_id = _id_of(message)
+        try:
+            self._dispatch(message, msg_id)
+        except WireError as error:
+            self._refuse(msg_id, ErrorCode(error.code), error.message, error.data)
+        except Exception:  # no message may end the server, whatever pygls or a handler makes of it
+            log.exception("A message could not be handled.")
+            self._refuse(msg_id, ErrorCode.INTERNAL_ERROR, "Internal error; the server's log has more.")
+
+    def tell(self, method: str, params: Any) -> None:
+        """Send a notification of this project's own; ``params`` is plain JSON."""
+        self._send({"jsonrpc": self.VERSION, "method": method, "params": params})
+
+    def _dispatch(self, message: Any, msg_id: MsgId | None) -> None:
+        if not isinstance(message, dict):
+            raise WireError(ErrorCode.INVALID_REQUEST, f"A message must be one object, not {kind_of(message)}.")
+        if message.get("jsonrpc") != self.VERSION:
+            raise WireError(ErrorCode.INVALID_REQUEST, 'jsonrpc must be "2.0".', ErrorData("jsonrpc"))
+        if "id" in message and msg_id is None and not ("error" in message and message["id"] is None):
+            raise WireError(ErrorCode.INVALID_REQUEST, "id must be a whole number or text.", ErrorData("id"))
+        if "method" not in message:
+            self._take_response(message, msg_id)
+            return
+        method = message["method"]
+        if not isinstance(method, str):
+            problem = f"method must be text, not {kind_of(method)}."
+            raise WireError(ErrorCode.INVALID_REQUEST, problem, ErrorData("method"))
+        if not self._may_come_now(method, is_request=msg_id is not None):
+            return
+        structured = self._structured(message, method, msg_id)
+        if structured is not None:
+            self.handle_message(structured)
+
+    def _take_response(self, message: dict[str, Any], msg_id: MsgId | None) -> None:
+        if msg_id in self._request_futures:
+            self.handle_message(self.structure_message(message))
+        elif "result" not in message and "error" not in message:
+            raise WireError(ErrorCode.INVALID_REQUEST, "method is missing.", ErrorData("method"))
+
+    def _may_come_now(self, method: str, *, is_request: bool) -> bool:
+        """Whether the life cycle allows the message; requests that it does not allow are answered with an error."""
+        code, problem = ErrorCode.INVALID_REQUEST, ""
+        if method == types.EXIT:
+            return True
+        if self._shutdown:
+            problem = "The server is shutting down."
+        elif not self.initialized and method != types.INITIALIZE:
+            code, problem = ErrorCode.NOT_INITIALIZED, "The server waits for initialize."
+        elif self.initialized and method == types.INITIALIZE:
+            problem = "The server is initialized already."
+        if problem and is_request:
+            raise WireError(code, problem)
+        return not problem
+
+    def _structured(self, message: dict[str, Any], method: str, msg_id: MsgId | None) -> Any:
+        """The message as pygls handles it; nothing for a notification that is not as LSP has it."""
+        kind = self.get_message_type(method) if len(method) <= _LONGEST_METHOD else None
+        if kind is None:
+            if msg_id is None:
+                return JsonRPCNotification(method, self.VERSION, message.get("params"))
+            return JsonRPCRequestMessage(msg_id, shortened(method), self.VERSION, message.get("params"))
+        if msg_id is not None and not hasattr(kind, "id"):
+            raise WireError(ErrorCode.METHOD_NOT_FOUND, f"{method} is a notification, not a request.")
+        if message.get("params") is None and attrs.fields_dict(kind)["params"].default is attrs.NOTHING:
+            # As some clients send `initialized`.
+            message = {**message, "params": {}}
+        try:
+            return self._converter.structure(message, kind)
+        except Exception as error:  # noqa: BLE001 -- lsprotocol's hooks raise whatever they come upon
+            field, problem = _problem(error)
+            if msg_id is not None:
+                raise WireError(ErrorCode.INVALID_PARAMS, problem, ErrorData(field)) from None
+            log.warning("Ignored a malformed %s: %s", method, problem)
+            return None
+
+    def _execute_handler(
+        self,
+        msg_id: MsgId,
+        handler: Callable[..., Any],
+        callback: Callable[..., Any],
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        """Do as pygls does, and forget the future when it is done (pygls keeps those of notifications)."""
+        super()._execute_handler(msg_id, handler, callback, args, kwargs)
+        future = self._request_futures.get(msg_id)
+        if future is not None:
+            future.add_done_callback(lambda _: self._request_futures.pop(msg_id, None))
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *_: Any) -> Generator[Any, Any, None]:
+        """The client wants the server gone: 0 after ``shutdown``, else 1."""
+        self.on_exit(0 if self._shutdown else 1)
+        yield from ()
+
+    def _refuse(self, msg_id: MsgId | None, code: ErrorCode, message: str, data: Any = None) -> None:
+        """Answer with an error. Notifications get none, but a message that could not be read gets one without id."""
+        log.info("Refused a message: %s", message)
+        if msg_id is None and code not in (ErrorCode.PARSE_ERROR, ErrorCode.INVALID_REQUEST):
+            return
+        error: dict[str, Any] = {"code": int(code), "message": message}
+        if data is not None:
+            error["data"] = data
+        self._send({"jsonrpc": self.VERSION, "id": msg_id, "error": error})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        if self.writer is not None:
+            # Escaped, as half a surrogate pair has no UTF-8.
+            body = json.dumps(message, separators=(",", ":")).encode("ascii")
+            self.writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+
+
+def salvaged_id(body: bytes) -> MsgId | None:
+    """The id of a message that cannot be parsed, where it can be seen; so that its sender need not wait for ever."""
+    depth = 0
+    key: str | None = None
+    previous: str | None = None
+    for match in _TOKEN.finditer(body.decode("utf-8", "replace")):
+        text, opened, closed, number = match.groups()
+        if opened or closed:
+            depth += 1 if opened else -1
+            key = previous = None
+        elif depth != 1:
+            continue
+        elif text is not None:
+            if key == "id":
+                return text
+            previous, key = text, None
+        elif number is not None:
+            if key == "id":
+                return int(number) if len(number) < 20 else None
+            key = None
+        else:
+            key, previous = previous, None
+    return None
+
+
+def _id_of(message: Any) -> MsgId | None:
+    msg_id = message.get("id") if isinstance(message, dict) else None
+    return msg_id if isinstance(msg_id, str) or type(msg_id) is int else None
+
+
+def _problem(error: Exception) -> tuple[str | None, str]:
+    """The field (as LSP writes it) that could not be structured, and what is wrong with it."""
+    reasons = cattrs.transform_error(error) if isinstance(error, cattrs.BaseValidationError) else []
+    problem, _, path = (reasons[0] if reasons else "invalid params").partition(" @ $.")
+    field = re.sub(r"_(\w)", lambda match: match[1].upper(), path)
+    return field or None, shortened(f"{field or 'params'}: {problem}") + "."

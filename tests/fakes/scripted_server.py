@@ -1,0 +1,80 @@
+"""The real server on standard input and output, with a scripted model and the tiny runtime.
+
+``OI_SCRIPT`` is JSON: ``{"replies": [[step, …], …]}``, a step being ``{"say": text, "times": 1}`` or
+``{"code": source, "language": name}`` or ``{"wait": true}`` (for ever). Each request's messages are written to the
+file ``OI_REQUESTS`` as a line of JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+from oi_engine import settings as tree
+from oi_engine.models.model import ModelEvent, ModelRequest
+from oi_engine.session import Session
+from oi_engine.settings import Settings
+from oi_lsp.host import Engine, EngineMaker
+from oi_lsp.server import serve_stdio, serve_tcp
+from tests.fakes.scripted import ScriptedModel, Step, TinyRuntime, code, say
+
+
+def _steps(reply: list[dict[str, Any]]) -> list[Step]:
+    found: list[Step] = []
+    for step in reply:
+        if "say" in step:
+            found += say(step["say"]) * step.get("times", 1)
+        elif "code" in step:
+            found += code(step["code"], step.get("language", "python"))
+        else:
+            found.append(asyncio.Event())
+    return found
+
+
+class RecordingModel(ScriptedModel):
+    """Writes down what it is asked."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        if path := os.environ.get("OI_REQUESTS"):
+            with open(path, "a", encoding="utf-8") as file:  # noqa: ASYNC230 -- a line to a local file
+                file.write(json.dumps(list(request.messages)) + "\n")
+        async for event in super().stream(request):
+            yield event
+
+
+class ScriptedEngine:
+    """An engine whose sessions each begin the script anew."""
+
+    def __init__(self, settings: Settings, script: dict[str, Any]) -> None:
+        self.settings = settings
+        self._script = script
+        self._sessions: list[Session] = []
+
+    def new_session(self, *, cwd: str, settings: Settings | None = None, title: str = "") -> Session:
+        model = RecordingModel([_steps(reply) for reply in self._script.get("replies", [])])
+        session = Session(
+            model, lambda language, folder: TinyRuntime([]), settings or self.settings, cwd=cwd, title=title
+        )
+        self._sessions.append(session)
+        return session
+
+    async def close(self) -> None:
+        await asyncio.gather(*(session.close() for session in self._sessions))
+
+
+def load() -> EngineMaker:
+    script = json.loads(os.environ.get("OI_SCRIPT", "{}"))
+
+    def make(given: Mapping[str, object]) -> tuple[Engine, list[str]]:
+        settings, problems = tree.read(given)
+        return ScriptedEngine(settings, script), problems
+
+    return make
+
+
+if __name__ == "__main__":
+    sys.exit(serve_tcp(int(sys.argv[1]), load) if len(sys.argv) > 1 else serve_stdio(load))
