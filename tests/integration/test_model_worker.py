@@ -18,8 +18,17 @@ import pytest
 import pytest_asyncio
 
 from oi_engine.errors import ModelError
-from oi_engine.models.model import ModelEvent, ModelRequest, Notice, ReasoningDelta, TextDelta, ToolCallDelta, Usage
-from oi_engine.models.worker_client import ModelInfo, ModelWorker, WorkerModel
+from oi_engine.models.model import (
+    ModelEvent,
+    ModelInfo,
+    ModelRequest,
+    Notice,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
+from oi_engine.models.worker_client import ModelWorker, WorkerModel
 from oi_engine.safety.secrets import take_provider_keys
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.anthropic_server import AnthropicServer
