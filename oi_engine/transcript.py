@@ -41,6 +41,16 @@ class Transcript:
     _turns: list[int] = field(factory=list, init=False)
     _between_turns: bool = field(default=True, init=False)
 
+    @property
+    def turns(self) -> tuple[int, ...]:
+        """Where the turns begin that undo knows of: positions in ``messages``, or the one that ``open_message`` takes."""
+        return tuple(self._turns)
+
+    @property
+    def open_message(self) -> Message | None:
+        """The message that is being written, as it would be if it ended now."""
+        return None if self._head is None else self._finished(self._head)
+
     def apply(self, chunk: Chunk) -> None:
         """Take the next chunk of the stream."""
         if chunk.type == "command":
