@@ -106,7 +106,8 @@ class Database:
             yield
         except sqlite3.Error as error:
             if _code(error) in _DAMAGED:
-                _suspect(self.path).touch()
+                with contextlib.suppress(OSError):
+                    _suspect(self.path).touch()
                 raise HistoryDamaged(
                     f"The history in {self.path} is damaged ({error}).",
                     "Restart oi-lsp everywhere: it is then moved aside and a new one is begun.",

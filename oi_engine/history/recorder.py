@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from attrs import evolve
 
@@ -71,6 +72,7 @@ class Recorder:
     ) -> None:
         self.conversation = conversation
         self.problem = ""
+        self._knowing = threading.Lock()
         self._path = path
         self._on_problem = on_problem
         self._cleaner = Cleaner(tuple(secrets))
@@ -97,17 +99,16 @@ class Recorder:
 
     def describe(self, *, profile: str | None = None, model: str | None = None) -> None:
         """Tell what has become known or has changed; it is stored with what comes next."""
-        known = self.conversation
-        self.conversation = evolve(
-            known, profile=known.profile if profile is None else profile, model=known.model if model is None else model
-        )
+        changes = {"profile": profile, "model": model}
+        self._know(**{name: value for name, value in changes.items() if value is not None})
 
     def flush(self) -> str:
         """Wait until all entries so far are written, or could not be. Answers ``problem``. Blocks: not for a loop."""
         if not self._closed:
             done = _Flush()
             self._queue.put(done)
-            done.wait()
+            while not done.wait(1.0) and self._thread.is_alive():
+                pass
         return self.problem
 
     def close(self) -> str:
@@ -154,14 +155,17 @@ class Recorder:
     def _set_aside(self) -> None:
         """What comes before a reset is kept as a conversation of its own."""
         self._write()
+        if not (self._revision and self._transcript.messages):
+            return
         try:
-            if self._revision and self._transcript.messages:
-                self._opened().set_aside(self.conversation.id)
-                self._revision = 0
+            self._opened().set_aside(self.conversation.id)
         except UnknownConversation:
             pass  # it was deleted meanwhile
         except HistoryError as error:
+            # Then it is this one that goes on under another id.
+            self._know(id=new_id("s"))
             self._say(str(error))
+        self._revision = 0
 
     def _write(self) -> None:
         """Write what has changed. Where that fails, nothing is lost: it has still changed."""
@@ -184,8 +188,7 @@ class Recorder:
         self._say("")
 
     def _fork(self) -> None:
-        origin = self.conversation
-        self.conversation = evolve(origin, id=new_id("s"), parent=origin.id)
+        self._know(id=new_id("s"), parent=self.conversation.id)
         self._start = self._revision = 0
         self._revision = self._opened().write(self._named(), 0, self._rows(), 0)
         self._start = len(self._transcript.messages)
@@ -208,7 +211,13 @@ class Recorder:
     def _opened(self) -> Store:
         if self._store is None:
             self._store = Store(self._path)
+            for notice in self._store.notices:
+                self._on_problem(notice)
         return self._store
+
+    def _know(self, **changes: Any) -> None:
+        with self._knowing:
+            self.conversation = evolve(self.conversation, **changes)
 
     def _say(self, problem: str) -> None:
         if problem != self.problem:
