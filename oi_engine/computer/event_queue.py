@@ -84,6 +84,13 @@ class EventQueue:
             if text:
                 return Text(text)
 
+    def forget(self) -> None:
+        """Drop what nobody has taken yet."""
+        self._items.clear()
+        self._size = 0
+        self._tail.clear()
+        self._decoder.reset()
+
     def end_output(self) -> None:
         """No more bytes follow: a character that is cut short is replaced."""
         rest = self._decoder.decode(b"", final=True)

@@ -207,7 +207,8 @@ class JupyterKernel:
             if item.request != run.request or run.interrupted.is_set():
                 return []  # that program does not wait any longer
             run.waits_for_input = True
-            return [InputRequest(item.prompt, item.password)]
+            # As in a terminal, the question is part of what the program printed.
+            return [Text(item.prompt), InputRequest(item.prompt, item.password)]
         run.shows_line = run.shows_line or isinstance(item, ActiveLine)
         return [item]
 

@@ -14,7 +14,8 @@ Requests, one line each, UTF-8. ``ID`` is a word that no other cell has; the cel
     run ID PATH
     interrupt ID          only where Driver.interrupted_by_request; repeated every 50 ms until the cell is done
 
-A shell reads commands of its own instead, which ``Driver.request`` gives; they too end with the report ``done``.
+A shell reads commands of its own instead, which ``Driver.request`` gives; they too end with the report ``done``. It may
+lose what it had read of them when it is interrupted: ``Driver.probe`` then asks for the report ``done`` anew.
 
 Reports, one line each, UTF-8::
 
@@ -52,7 +53,7 @@ from attrs import define, field, frozen
 
 from oi_engine.computer.event_queue import EventQueue
 from oi_engine.computer.pseudo_terminal import ENVIRONMENT, READ_BYTES, PseudoTerminal
-from oi_engine.computer.runtime import ActiveLine, Finished, InputRequest, InputTaken, RunEvent, Text
+from oi_engine.computer.runtime import ActiveLine, Finished, InputRequest, InputTaken, Notice, RunEvent, Text
 from oi_engine.computer.supervised import Supervised, start_supervised
 from oi_engine.computer.waiting import foreground_processes, foreground_waits
 from oi_engine.errors import KernelFailed, LanguageUnavailable, SessionBusy, UnknownInput
@@ -63,6 +64,7 @@ DRIVERS = Path(__file__).with_name("drivers")
 _FIRST_DESCRIPTOR = 60
 _START_SECONDS = 15.0
 _LEAVE_SECONDS = 0.3
+_SETTLE_SECONDS = 2.0
 _WATCH_SECONDS = 0.06
 _GUESS_SECONDS = 0.3
 _RESEND_SECONDS, _TERMINATE_SECONDS, _KILL_SECONDS, _GIVE_UP_SECONDS = 0.05, 0.4, 0.7, 0.98
@@ -82,6 +84,7 @@ class Driver:
 
     ``programs``: names of the program that runs it, the preferred first. ``arguments``: those of the program.
     ``remedy``: how the program is installed, for a person. ``suffix``: of the files that cells are written to.
+    ``opening``: what is written to the requests first, where the program has to be told to read the driver.
     ``reports_input``: the driver says by itself when it waits for input (programs that it starts need not).
     """
 
@@ -91,8 +94,10 @@ class Driver:
     remedy: str
     suffix: str = ""
     environment: Mapping[str, str] = field(factory=dict)
+    opening: bytes = b""
     request: Callable[[str, str], bytes] = run_request
     reads_requests_on_stdin: bool = False
+    probe: Callable[[str], bytes] | None = None
     interrupted_by_request: bool = False
     reports_input: bool = False
 
@@ -125,6 +130,11 @@ class _Live:
     reports: int
     ready: asyncio.Future[None]
     unread: bytes = b""
+    probe: str = ""
+    """What the driver has been asked to report as done, to see that no interrupt is under way any more."""
+    probed: asyncio.Event = field(factory=asyncio.Event)
+    disturbed: bool = False
+    """An interrupt was sent since the driver was last seen to be at rest."""
 
 
 class ReplRuntime:
@@ -185,6 +195,7 @@ class ReplRuntime:
             raise SessionBusy("A cell runs already.", "Wait for it, or stop it.")
         cell = self._cell = _Cell(f"c{next(self._cells)}", self._file())
         try:
+            await self._settle()
             await self.start()
             self._begin(cell, code)
             event: RunEvent | None = None
@@ -223,6 +234,24 @@ class ReplRuntime:
                 await asyncio.wait_for(cell.done.wait(), wait)
                 return True
         return False
+
+    async def _settle(self) -> None:
+        """After an interrupt, wait until the driver reads on: one that comes late would hit the next request."""
+        live, probe = self._live, self._driver.probe
+        if live is None or probe is None or not live.disturbed:
+            return
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _SETTLE_SECONDS
+        while not live.probed.is_set() and live.process.alive and loop.time() < deadline:
+            live.probe = f"p{next(self._cells)}"
+            self._send(live, probe(live.probe))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(live.probed.wait(), _RESEND_SECONDS)
+        live.disturbed = False
+        if live.process.alive and not live.probed.is_set():
+            self._queue.put(Notice("It did not answer after it was stopped, and was started afresh."))
+            await self._end()
+        live.probed.clear()
 
     async def close(self) -> None:
         """End the process and everything that it started; where no cell runs it may clean up first."""
@@ -271,7 +300,10 @@ class ReplRuntime:
             raise
         finally:
             _close_all(opened)
-        return _Live(process, terminal, requests, reports, asyncio.get_running_loop().create_future())
+        live = _Live(process, terminal, requests, reports, asyncio.get_running_loop().create_future())
+        if self._driver.opening:
+            self._send(live, self._driver.opening)
+        return live
 
     def _environment(self, given: Sequence[int]) -> dict[str, str]:
         requests, reports, tty = given
@@ -318,11 +350,14 @@ class ReplRuntime:
         cell.file.write_text(code, encoding="utf-8", errors="replace", newline="")
         self._live.terminal.reset()
         self._queue.end_line()
-        try:
-            os.write(self._live.requests, self._driver.request(cell.id, str(cell.file)))
-        except BrokenPipeError:
-            return  # it has just died, which on_death tells
+        self._send(self._live, self._driver.request(cell.id, str(cell.file)))
         self._watch(cell)
+
+    def _send(self, live: _Live, request: bytes) -> None:
+        # A driver that has just died is told of by on_death. One that reads nothing while it is interrupted for a
+        # second is far from filling the pipe, and a run is sent to one at rest alone.
+        with contextlib.suppress(BrokenPipeError, BlockingIOError):
+            os.write(live.requests, request)
 
     def _finish(self, cell: _Cell, finished: Finished) -> None:
         if cell.done.is_set():
@@ -336,10 +371,12 @@ class ReplRuntime:
 
     def _stop(self, cell: _Cell, live: _Live, passed: float) -> None:
         """One attempt at stopping the cell, ``passed`` seconds after the first."""
+        live.disturbed = True
         live.terminal.interrupt()
         if self._driver.interrupted_by_request:
-            with contextlib.suppress(BlockingIOError, BrokenPipeError):
-                os.write(live.requests, f"interrupt {cell.id}\n".encode())
+            self._send(live, f"interrupt {cell.id}\n".encode())
+        if self._driver.probe is not None:
+            self._send(live, self._driver.probe(cell.id))
         if passed < _TERMINATE_SECONDS:
             return
         number = signal.SIGTERM if passed < _KILL_SECONDS else signal.SIGKILL
@@ -444,9 +481,12 @@ class ReplRuntime:
         cell = self._cell
         if word == "ready":
             if not live.ready.done():
+                self._queue.forget()  # what a program says while it starts is no cell's output
                 live.ready.set_result(None)
         elif word == "text":
             self._take_text(rest)
+        elif word == "done" and about == live.probe:
+            live.probed.set()
         elif cell is None or cell.id != about or cell.done.is_set():
             return
         elif word == "line" and rest.isdigit():

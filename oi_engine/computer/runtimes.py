@@ -28,7 +28,10 @@ class RuntimeFactory:
         return tuple(name for name in runnable if self._available(name).found)
 
     def make(self, language: str, cwd: str, spill: Path) -> Runtime:
-        """The runtime of ``language``, not yet started; long output goes to ``spill``. Raises ``LanguageUnavailable``, with the remedy."""
+        """The runtime of ``language``, not yet started; long output goes to the folder ``spill``.
+
+        Raises ``LanguageUnavailable``, with the remedy.
+        """
         name = canonical(language)
         found = self._available(language)
         if name is None or not found.found:

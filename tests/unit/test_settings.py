@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from oi_engine.settings import Settings, names, read
@@ -65,7 +67,7 @@ def test_secrets_do_not_show() -> None:
 
 def test_every_name_of_the_tree_can_be_read() -> None:
     for name in names():
-        value = Settings()
+        value: Any = Settings()
         for part in name.split("."):
             value = getattr(value, part)
         _, problems = read({name: list(value) if isinstance(value, tuple) else value})
