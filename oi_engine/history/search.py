@@ -18,6 +18,8 @@ from attrs import frozen
 
 MOST_WORDS = 16
 LONGEST_WORD = 100
+AT_ONCE = 500
+"""Messages that one transaction takes into the index."""
 SNIPPET = 160
 """Characters of a message that are shown."""
 
@@ -80,16 +82,21 @@ class Search:
         if self._full_text and not self._is_made(connection):
             connection.execute(_TABLE)
 
-    def index(self, connection: sqlite3.Connection) -> None:
-        """Take in every whole message that is not in the index yet."""
+    def index(self, connection: sqlite3.Connection) -> bool:
+        """Take in whole messages that are not in the index yet: a bounded number. Answers whether there may be more.
+
+        A transaction that takes in a whole long conversation would keep others from writing for too long.
+        """
         if not self._full_text:
-            return
-        new = "FROM messages WHERE indexed = 0 AND complete = 1"
-        numbers = connection.execute(f"SELECT number {new}").fetchall()
+            return False
+        numbers = connection.execute(
+            "SELECT number FROM messages WHERE indexed = 0 AND complete = 1 LIMIT ?", (AT_ONCE,)
+        ).fetchall()
         connection.executemany(
             "INSERT INTO message_search (rowid, text) SELECT number, text FROM messages WHERE number = ?", numbers
         )
         connection.executemany("UPDATE messages SET indexed = 1 WHERE number = ?", numbers)
+        return len(numbers) == AT_ONCE
 
     def forget(self, connection: sqlite3.Connection, conversation: int, start: int) -> None:
         """Take the messages from ``start`` on out of the index, before they are deleted."""

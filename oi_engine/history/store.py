@@ -95,7 +95,7 @@ class Store:
         try:
             with self._database.writing() as connection:
                 self._search = Search(connection)
-                self._search.index(connection)
+            self._index()
         except BaseException:
             self._database.close()
             raise
@@ -223,14 +223,15 @@ class Store:
                 "SELECT ?, position, begins_turn, 1, body FROM messages WHERE conversation = ? AND position <= ?",
                 (copy, number, found[0]),
             )
-            self._search.index(connection)
-            return _conversation(connection, copy)
+        self._index()
+        return self.get(branch.id)
 
     def save(self, conversation: Conversation, messages: Sequence[Message]) -> Conversation:
         """Store a whole conversation at once, as an import does. Raises ``ConversationChanged`` where it is stored."""
         starts = set(turn_starts(messages))
         rows = [Row(message, at in starts) for at, message in enumerate(messages)]
         self.write(conversation, 0, rows, revision=0)
+        self._index()
         return self.get(conversation.id)
 
     def write(self, conversation: Conversation, start: int, rows: Sequence[Row], revision: int) -> int:
@@ -274,6 +275,13 @@ class Store:
             connection.execute("UPDATE conversations SET id = ? WHERE number = ?", (kept, number))
             connection.execute("UPDATE conversations SET parent = ? WHERE parent = ?", (kept, conversation_id))
         return kept
+
+    def _index(self) -> None:
+        """Take all that is stored into the index, in transactions that are short."""
+        more = True
+        while more:
+            with self._database.writing() as connection:
+                more = self._search.index(connection)
 
     # --- parts -------------------------------------------------------------------------------------------------
 
