@@ -92,13 +92,13 @@ def _from_cell(cell: dict[str, Any], where: str) -> Iterator[tuple[int | None, M
         for message in _from_foreign_cell(cell):
             yield None, message
         return
-    shows = contents(cell, entries)
-    known = [entry for entry in entries if shows is not None or "content" in entry or _is_code(entry)]
-    for place, entry in enumerate(known):
-        fallback = shows[place] if shows is not None else joined(cell.get("source", ""))
-        yield entry["at"], message_from_dict({"content": fallback, **entry}, where=where)
-    if shows is None and len(known) < len(entries):
-        # It was run anew and leaves something else now.
+    anew = False
+    for entry, content in zip(entries, contents(cell, entries), strict=True):
+        if "content" in entry or content is not None:
+            yield entry["at"], message_from_dict({"content": content, **entry}, where=where)
+        else:
+            anew = True
+    if anew:  # it was run since, and leaves something else now
         yield from ((entries[-1]["at"], message) for message in _printed(cell, entries[0].get("id")))
 
 
@@ -113,11 +113,9 @@ def _entries(cell: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def _is_entry(entry: object) -> bool:
-    return isinstance(entry, dict) and isinstance(entry.get("at"), int) and {"role", "type"} <= entry.keys()
-
-
-def _is_code(entry: Mapping[str, Any]) -> bool:
-    return entry["type"] == "code" and entry["role"] != "computer"
+    return isinstance(entry, dict) and all(
+        isinstance(entry.get(key), kind) for key, kind in (("at", int), ("role", str), ("type", str))
+    )
 
 
 def _from_foreign_cell(cell: Mapping[str, Any]) -> Iterator[Message]:

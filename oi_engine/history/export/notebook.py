@@ -6,9 +6,9 @@ last as it did in the session). A block that was declined or not run is Markdown
 something that *Run all* runs. A cell that ended with an error is tagged ``raises-exception`` (Jupyter's tag: going on
 is right), so that the whole notebook runs.
 
-Each cell says in ``metadata.oi_lsp.messages`` which messages it holds: their heads, and ``at``, the place of each. Their
-content is what the cell shows, so that a changed cell is read back changed; where the cell does not show it to the
-letter, it is with the head.
+Each cell says in ``metadata.oi_lsp.messages`` which messages it holds: their heads, and ``at``, the place of each.
+Their content is what the cell shows, so that a changed cell is read back changed; where the cell does not show it to
+the letter, it is with the head.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from oi_engine.history.export.markdown import shown
 from oi_engine.history.export.script import SHELLS
 from oi_engine.history.export.steps import Placed, Run, failure, steps
-from oi_engine.messages import Content, Message
+from oi_engine.messages import Message
 
 KEY = "oi_lsp"
 _MAGIC = {
@@ -66,17 +66,21 @@ def to_notebook(messages: Iterable[Message], title: str = "") -> str:
     return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
 
 
-def contents(cell: Cell, entries: list[Entry]) -> list[Content] | None:
-    """What a cell shows as the content of the messages that it says it holds; ``None`` where it holds others."""
+def contents(cell: Cell, entries: list[Entry]) -> list[str | None]:
+    """The content of the messages that a cell says it holds, as the cell shows it; ``None`` for what is not shown."""
     source = joined(cell.get("source", ""))
     if cell.get("cell_type") != "code":
-        return [_without(heading(entry), source) for entry in entries]
-    codes = [entry for entry in entries if entry["type"] == "code" and entry["role"] != "computer"]
-    if not codes:
-        return None
-    code = _without(magic(codes[0].get("format")) or "", source)
-    outputs = _shown_by(groups(cell.get("outputs", [])), entries[len(codes) :])
-    return None if outputs is None else [*([code] * len(codes)), *outputs]
+        return [source.removeprefix(heading(entry)) for entry in entries]
+    codes = [entry for entry in entries if is_code(entry)]
+    outputs = entries[len(codes) :]
+    shown_code = [source.removeprefix(magic(code.get("format")) or "") for code in codes]
+    shown_outputs = _outputs_shown(groups(cell.get("outputs", [])), outputs)
+    return [*shown_code, *([None] * len(outputs) if shown_outputs is None else shown_outputs)]
+
+
+def is_code(entry: Entry) -> bool:
+    """Whether an entry is the source of a code cell."""
+    return bool(entry["type"] == "code" and entry["role"] != "computer")
 
 
 def groups(outputs: Iterable[dict[str, Any]]) -> list[str | dict[str, Any]]:
@@ -112,7 +116,7 @@ def magic(language: str | None) -> str | None:
 
 def mime(head: Entry) -> str:
     """The media type of a message among outputs."""
-    return _MIMES.get((head["type"], head.get("format")), _PLAIN)
+    return _MIMES.get((head["type"], head.get("format") or ""), _PLAIN)
 
 
 def _word(placed: Placed) -> Cell:
@@ -176,26 +180,25 @@ def _labelled(cell: Cell, held: list[Placed]) -> Cell:
         head = placed.message.to_dict()
         del head["content"]
         entries.append({**head, "at": placed.at})
-    shows = contents(cell, entries) or [None] * len(entries)
-    for entry, placed, content in zip(entries, held, shows, strict=True):
+    for entry, placed, content in zip(entries, held, contents(cell, entries), strict=True):
         if content != placed.message.content:
             entry["content"] = placed.message.content
     cell["metadata"][KEY] = {"messages": entries}
     return cell
 
 
-def _without(first: str, source: str) -> str:
-    return source.removeprefix(first)
-
-
-def _shown_by(found: list[str | dict[str, Any]], entries: list[Entry]) -> list[Content] | None:
-    shows: list[Content] = []
+def _outputs_shown(found: list[str | dict[str, Any]], entries: list[Entry]) -> list[str] | None:
+    """The content of each of ``entries`` among the outputs, if the outputs are just theirs."""
+    shows: list[str] = []
     left = list(reversed(found))
     for entry in entries:
+        group = left[-1] if left else None
         if entry["type"] == "console":
-            shows.append(str(left.pop()) if left and isinstance(left[-1], str) else "")
-        elif left and isinstance(left[-1], dict) and mime(entry) in left[-1]:
-            shows.append(joined(left.pop()[mime(entry)]))  # type: ignore[index]
+            shows.append(group if isinstance(group, str) else "")
+        elif isinstance(group, dict) and mime(entry) in group:
+            shows.append(joined(group[mime(entry)]))
         else:
             return None
+        if isinstance(group, str) or entry["type"] != "console":
+            left = left[:-1]
     return None if left else shows
