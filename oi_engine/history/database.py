@@ -47,12 +47,14 @@ def default_path() -> Path:
 class Database:
     """One open connection, for any number of threads, one at a time. Raises ``HistoryError`` and its kinds.
 
-    ``notices`` are sentences for the person: what was found on opening.
+    ``notices`` are sentences for the person: what was found on opening. ``suspected`` says that somebody has come upon
+    damage, which a look at the whole has not found: then it is in what SQLite does not look at, the search index.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.notices: list[str] = []
+        self.suspected = _suspect(path).exists()
         self._turn = threading.RLock()
         self._lock: int | None = None
         try:
@@ -143,6 +145,7 @@ class Database:
             with contextlib.suppress(FileNotFoundError):
                 Path(f"{self.path}{companion}").rename(f"{kept}{companion}")
         _suspect(self.path).unlink(missing_ok=True)
+        self.suspected = False
         _prepare(self.path)
         self.notices.append(f"The history was damaged. It is kept as {kept}, and a new one was begun.")
         log.error("%s", self.notices[-1])

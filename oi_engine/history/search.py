@@ -55,7 +55,8 @@ def has_fts5(connection: sqlite3.Connection) -> bool:
 
 def words_of(query: str) -> list[str]:
     """What a person typed, as words."""
-    return [word[:LONGEST_WORD] for word in query.replace("\0", " ").split()[:MOST_WORDS]]
+    sayable = query.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    return [word[:LONGEST_WORD] for word in sayable.split()[:MOST_WORDS]]
 
 
 def like(words: list[str], column: str) -> tuple[str, list[str]]:
@@ -75,10 +76,13 @@ def snippet(text: str, words: list[str]) -> tuple[str, tuple[tuple[int, int], ..
 
 
 class Search:
-    """The index of one database. Each call is part of a transaction of the caller's."""
+    """The index of one database, made ``anew`` where it is damaged. Each call is part of a transaction of the caller's."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, anew: bool) -> None:
         self._full_text = has_fts5(connection)
+        if self._full_text and anew:
+            connection.execute("DROP TABLE IF EXISTS message_search")
+            connection.execute("UPDATE messages SET indexed = 0 WHERE indexed = 1")
         if self._full_text and not self._is_made(connection):
             connection.execute(_TABLE)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
-from oi_engine.errors import ConversationChanged, UnknownConversation
+from oi_engine.errors import ConversationChanged, HistoryDamaged, UnknownConversation
 from oi_engine.history.database import Database, default_path
 from oi_engine.history.search import Search, like, snippet, words_of
 from oi_engine.messages import Message, message_from_dict, new_id, now
@@ -90,15 +90,11 @@ class Store:
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or default_path()
-        self._database = Database(self.path)
-        self.notices = tuple(self._database.notices)
         try:
-            with self._database.writing() as connection:
-                self._search = Search(connection)
-            self._index()
-        except BaseException:
-            self._database.close()
-            raise
+            self._prepare()
+        except HistoryDamaged:
+            self._prepare()  # now that it is known, the database is looked at, and moved aside if need be
+        self.notices = tuple(self._database.notices)
 
     def __enter__(self) -> Store:
         return self
@@ -276,6 +272,16 @@ class Store:
             connection.execute("UPDATE conversations SET parent = ? WHERE parent = ?", (kept, conversation_id))
         return kept
 
+    def _prepare(self) -> None:
+        self._database = Database(self.path)
+        try:
+            with self._database.writing() as connection:
+                self._search = Search(connection, anew=self._database.suspected)
+            self._index()
+        except BaseException:
+            self._database.close()
+            raise
+
     def _index(self) -> None:
         """Take all that is stored into the index, in transactions that are short."""
         more = True
@@ -321,7 +327,7 @@ def turn_starts(messages: Iterable[Message]) -> Iterator[int]:
     for at, message in enumerate(messages):
         if at == 0 or (message.role == "user" and message.parent is None and role != "user"):
             yield at
-        role = message.role
+        role = message.role if message.parent is None else "computer"
 
 
 def _number(connection: sqlite3.Connection, conversation_id: str) -> int:

@@ -12,8 +12,8 @@ script is always one that Python can read.
 
 from __future__ import annotations
 
-import ast
 import re
+import warnings
 from collections.abc import Callable, Iterable
 
 from attrs import frozen
@@ -106,7 +106,9 @@ def _plain_python(code: str) -> tuple[str, list[str]]:
 
 def _parses(code: str) -> bool:
     try:
-        ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # all that ast.parse may say of bad source
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on the style of code that has run already
+            compile(_FUTURE.sub("", code), "<block>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # all that the compiler may say of bad source
         return False
     return True
