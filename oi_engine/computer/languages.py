@@ -12,9 +12,9 @@ from typing import Literal
 
 from attrs import frozen
 
+from oi_engine.computer.driver import Driver
 from oi_engine.computer.drivers.node import NODE
 from oi_engine.computer.drivers.shell import shell_driver
-from oi_engine.computer.repl import Driver
 
 Runs = Literal["kernel", "repl", "shown", "planned"]
 

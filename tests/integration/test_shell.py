@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from oi_engine.computer.driver import Driver
 from oi_engine.computer.drivers.shell import BASH, ZSH
-from oi_engine.computer.repl import Driver, ReplRuntime
+from oi_engine.computer.repl import ReplRuntime
 from oi_engine.computer.runtime import Finished
 from oi_engine.errors import LanguageUnavailable, SessionBusy, UnknownInput
 from tests.integration.cells import rest, run, run_until, stop
@@ -114,7 +115,7 @@ async def test_read_is_answered(shell: ReplRuntime) -> None:
     said = await run(shell, "printf 'Name? '\nread name\necho \"hello $name\"", ["Zoé $HOME 'x'"])
     assert [request.prompt for request in said.requests] == ["Name? "]
     assert said.taken == 1
-    assert said.text == "Name? hello Zoé $HOME 'x'\n"
+    assert said.text == "Name? \nhello Zoé $HOME 'x'\n"
 
 
 async def test_child_asks_for_input_and_password(shell: ReplRuntime) -> None:
@@ -127,7 +128,7 @@ async def test_child_asks_for_input_and_password(shell: ReplRuntime) -> None:
 
 async def test_end_of_input(shell: ReplRuntime) -> None:
     said = await run(shell, "cat; echo end", ["line", "\x04"])
-    assert said.text == "line\nend\n"
+    assert said.text == "\nline\nend\n"
 
 
 async def test_answer_where_nobody_asks(shell: ReplRuntime) -> None:
@@ -141,7 +142,7 @@ async def test_answer_where_nobody_asks(shell: ReplRuntime) -> None:
 async def test_typed_ahead_is_forgotten(shell: ReplRuntime) -> None:
     await run(shell, "read one", ["first\nsecond"])
     said = await run(shell, "read two; echo $one $two", ["third"])
-    assert said.text == "first third\n"
+    assert said.text == "\nfirst third\n"
 
 
 async def test_background_job_does_not_hold_the_cell(shell: ReplRuntime, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-// The driver for JavaScript in node. The protocol is in repl.py.
+// The driver for JavaScript in node. The protocol is in driver.py.
 //
 // Cells run on the main thread, evaluated through an inspector session of that same thread: replMode gives top-level
 // await and lets const and let be declared again. A worker reads the requests, so that they arrive while a cell keeps
@@ -139,9 +139,9 @@ function main() {
   function fail(details, source) {
     const error = details.exception === undefined ? details.text : local(details.exception);
     const text = describe(error);
-    // The stack of a syntax error knows nothing of the cell.
-    const place = error instanceof SyntaxError && !/^ +at .*cell-\d+/m.test(text) ? located(details, source) : '';
-    tell('traceback', `${place}${text}`);
+    // The stack of a syntax error in the cell itself knows nothing of the cell.
+    const isPlain = error instanceof SyntaxError && !/^ +at /m.test(text);
+    tell('traceback', isPlain ? `${located(details, source)}${error.name}: ${error.message}` : text);
     finish(cell, failure(error));
   }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oi_engine.computer.repl import DRIVERS, Driver
+from oi_engine.computer.driver import DRIVERS, Driver
 
 NODE = Driver(
     language="javascript",

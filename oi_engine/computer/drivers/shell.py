@@ -12,7 +12,7 @@ from pathlib import Path
 
 import attrs
 
-from oi_engine.computer.repl import DRIVERS, Driver
+from oi_engine.computer.driver import DRIVERS, Driver
 
 
 def _request(cell: str, path: str) -> bytes:
