@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.__main__ import Row
+from bench.rows import Row
 from oi_engine.history.recorder import Recorder
 from oi_engine.history.restore import restore
 from oi_engine.history.search import like, words_of

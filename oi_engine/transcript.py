@@ -43,7 +43,7 @@ class Transcript:
 
     @property
     def turns(self) -> tuple[int, ...]:
-        """Where the turns begin that undo knows of: positions in ``messages``, or the one that ``open_message`` takes."""
+        """Where the turns begin that undo knows of: positions in ``messages``, the last perhaps ``open_message``'s."""
         return tuple(self._turns)
 
     @property
@@ -86,10 +86,14 @@ class Transcript:
         )
 
     def _command(self, chunk: Chunk) -> None:
+        if chunk.content not in ("reset", "undo"):
+            return
+        # What comes next is not part of what was taken back (a note between turns has no status after it).
+        self._between_turns = True
         if chunk.content == "reset":
             self.messages.clear()
             self._turns.clear()
-        elif chunk.content == "undo" and self._turns:
+        elif self._turns:
             del self.messages[self._turns.pop() :]
 
 

@@ -175,7 +175,7 @@ class Recorder:
         try:
             rows = self._rows()
             try:
-                self._revision = self._opened().write(self._named(), self._start, rows, self._revision)
+                self._revision = self._opened().write(self._named(rows), self._start, rows, self._revision)
             except ConversationChanged:
                 self._fork()
                 return
@@ -190,7 +190,8 @@ class Recorder:
     def _fork(self) -> None:
         self._know(id=new_id("s"), parent=self.conversation.id)
         self._start = self._revision = 0
-        self._revision = self._opened().write(self._named(), 0, self._rows(), 0)
+        rows = self._rows()
+        self._revision = self._opened().write(self._named(rows), 0, rows, 0)
         self._start = len(self._transcript.messages)
         self._changed = False
         self._say("This conversation was continued elsewhere too; what is said here is kept as a branch of it.")
@@ -204,9 +205,11 @@ class Recorder:
             rows.append(Row(self._cleaner.growing(growing), begins_turn=len(ended) in turns, complete=False))
         return rows
 
-    def _named(self) -> Conversation:
+    def _named(self, rows: list[Row]) -> Conversation:
+        """The conversation with a title, by what is written now: the title of what was deleted is not written again."""
         known = self.conversation
-        return evolve(known, title=self._cleaner.text(known.title or title_of(self._transcript.messages)))
+        title = self._cleaner.text(known.title) or title_of(row.message for row in rows if row.complete)
+        return evolve(known, title=title)
 
     def _opened(self) -> Store:
         if self._store is None:

@@ -76,7 +76,7 @@ def snippet(text: str, words: list[str]) -> tuple[str, tuple[tuple[int, int], ..
 
 
 class Search:
-    """The index of one database, made ``anew`` where it is damaged. Each call is part of a transaction of the caller's."""
+    """The index of one database, made ``anew`` if wanted. Each call is part of a transaction of the caller's."""
 
     def __init__(self, connection: sqlite3.Connection, *, anew: bool) -> None:
         self._full_text = has_fts5(connection)

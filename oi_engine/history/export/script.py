@@ -101,7 +101,8 @@ def _plain_python(code: str) -> tuple[str, list[str]]:
         changed = change(code)
         if _parses(changed):
             return changed, word
-    return "\n".join(f"# {line}".rstrip() for line in code.splitlines()), ["as a comment, since it is no plain Python"]
+    lines = code.replace("\0", "\N{SYMBOL FOR NULL}").splitlines()
+    return "\n".join(f"# {line}".rstrip() for line in lines), ["as a comment, since it is no plain Python"]
 
 
 def _parses(code: str) -> bool:
