@@ -78,17 +78,15 @@ class Recorder:
         self._cleaner = Cleaner(tuple(secrets))
         self._queue: queue.SimpleQueue[Entry | _Flush] = queue.SimpleQueue()
         self._transcript = Transcript()
-        self._revision = 0
-        if opened is not None:
-            for chunk in chunks(opened):
-                self._transcript.apply(chunk)
-            self._revision = opened.revision
-        self._start = len(self._transcript.messages)
+        self._revision = 0 if opened is None else opened.revision
+        self._start = 0
         self._changed = False
         self._due: float | None = None
         self._store: Store | None = None
         self._closed = False
-        self._thread = threading.Thread(target=self._work, name=f"history {conversation.id}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._work, args=(opened,), name=f"history {conversation.id}", daemon=True
+        )
         self._thread.start()
         # A daemon thread is not waited for at the end; what it still has to write is.
         atexit.register(self.close)
@@ -122,7 +120,10 @@ class Recorder:
 
     # --- in the thread -----------------------------------------------------------------------------------------
 
-    def _work(self) -> None:
+    def _work(self, opened: Opened | None) -> None:
+        for chunk in chunks(opened) if opened is not None else ():
+            self._transcript.apply(chunk)
+        self._start = len(self._transcript.messages)
         going = True
         while going:
             try:

@@ -363,3 +363,17 @@ def test_images_are_kept_as_they_are_up_to_a_size(monkeypatch: pytest.MonkeyPatc
     assert (kept.type, kept.parent, kept.format) == ("message", "m1", None)
     assert "too large" in kept.text
     assert cleaner.whole(path) == path
+
+
+def test_what_follows_an_undo_or_a_reset_is_a_turn_of_its_own(rig: Rig) -> None:
+    rig.turn("one", "1")
+    rig.say("computer", "Restarted: python.")
+    rig.put("command", "undo")
+    rig.turn("two", "2")
+    assert rig.transcript.turns == (0, 2)
+    rig.put("command", "undo")
+    assert [message.text for message in rig.transcript.messages] == ["one ", "1 "]
+    rig.say("computer", "Restarted: python.")
+    rig.put("command", "reset")
+    rig.turn("three", "3")
+    assert rig.transcript.turns == (0,)
