@@ -20,15 +20,19 @@ from oi_engine.stream import Stream
 
 
 def script(stream: Stream) -> Iterator[None]:
-    """An endless conversation, a chunk at a time: requests, replies of many pieces, code, output; now and then undo."""
+    """An endless conversation, a chunk at a time: requests, replies, code, output; short turns, long ones, and undo.
+
+    A long turn goes on for more than two seconds, so that the store cannot live by what is written at the end of one.
+    """
     turn = 0
     while True:
         turn += 1
+        short = turn % 2 == 1
         for role, kind, form, pieces in (
             ("user", "message", None, 1),
-            ("assistant", "message", None, 30),
-            ("assistant", "code", "python", 20),
-            ("computer", "console", None, 60),
+            ("assistant", "message", None, 5 if short else 400),
+            ("assistant", "code", "python", 3 if short else 300),
+            ("computer", "console", None, 6 if short else 500),
         ):
             stream.open(role, kind, form)  # type: ignore[arg-type]
             yield
@@ -39,7 +43,7 @@ def script(stream: Stream) -> Iterator[None]:
             yield
         stream.put(Chunk("server", "status", content="complete"))
         yield
-        if turn % 7 == 0:
+        if turn % 3 == 0:
             stream.put(Chunk("user", "command", content="undo"))
             yield
 
