@@ -122,8 +122,6 @@ class Session:
         if pending is None or pending.id != input_id:
             raise UnknownInput(f"No program waits for input {input_id!r}.")
         self.computer.answer(text)
-        if self._turn is not None and not pending.password:
-            self._turn.echo(text)
         self._show(state="running", input=None)
 
     def stop(self) -> Stopped:

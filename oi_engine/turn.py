@@ -156,10 +156,6 @@ class Turn:
         if self._decision is not None and not self._decision.done():
             self._decision.set_result(decision)
 
-    def echo(self, text: str) -> None:
-        """Show what the person answered to a program, as a terminal does."""
-        self._print(f"{text}\n", None)
-
     # --- the model ---------------------------------------------------------------------------------------------
 
     async def _think(self) -> ReplyWriter:
@@ -304,14 +300,14 @@ class Turn:
             case _:
                 pass
 
-    def _print(self, text: str, block: Block | None) -> None:
+    def _print(self, text: str, block: Block) -> None:
         self._console(block)
         self._stream.write(text, "output")
 
-    def _console(self, block: Block | None) -> None:
+    def _console(self, block: Block) -> None:
         """Have a console message open: for the first output, and for what comes after an image."""
         if self._open_type() != "console":
-            self._stream.open("computer", "console", parent=block.message_id if block else None)
+            self._stream.open("computer", "console", parent=block.message_id)
 
     def _open_type(self) -> str:
         head = self._stream.open_message

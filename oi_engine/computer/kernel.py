@@ -42,6 +42,7 @@ class _Run:
     reply: Mapping[str, Any] | None = None
     idle: bool = False
     waits_for_input: bool = False
+    types_password: bool = False
     shows_line: bool = False
     interrupted: asyncio.Event = field(factory=asyncio.Event)
     ended: asyncio.Event = field(factory=asyncio.Event)
@@ -107,6 +108,7 @@ class JupyterKernel:
         run = self._current
         if run is None or not run.waits_for_input or self._link is None:
             raise UnknownInput("No program waits for input.", "It may have gone on or ended.")
+        self._inbox.put(Text("\n" if run.types_password else f"{text}\n"))
         self._link.answer(text)
         self._input_taken(run)
 
@@ -191,7 +193,7 @@ class JupyterKernel:
         if isinstance(item, Input):
             if item.request != run.request or run.interrupted.is_set():
                 return []  # that program does not wait any longer
-            run.waits_for_input = True
+            run.waits_for_input, run.types_password = True, item.password
             # As in a terminal, the question is part of what the program printed.
             return [Text(item.prompt), InputRequest(item.prompt, item.password)]
         run.shows_line = run.shows_line or isinstance(item, ActiveLine)

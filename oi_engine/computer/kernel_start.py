@@ -47,8 +47,7 @@ FLUSH_SECONDS = 0.02
 """How long printed text may wait for more of it."""
 SAMPLE_SECONDS = 0.05
 """How often the active line is looked up."""
-_PIPE_READ = 65_536
-_PIPE_ROUNDS = 4  # a pipe holds 64 KiB: what is there now is had in two rounds
+_PIPE_READ, _PIPE_ROUNDS = 65_536, 4  # a pipe holds 64 KiB: what is there now is had in two rounds
 
 
 class Cap:
@@ -85,7 +84,7 @@ class Cap:
         return sent
 
     def tell(self) -> dict[str, Any] | None:
-        """The content of ``oi_spilled`` for what was kept back since the last time, if anything was."""
+        """The content of ``oi_spilled`` for what was kept back since the last time."""
         if not self._kept_back:
             return None
         self._file.flush()
@@ -273,14 +272,12 @@ class ActiveLine:
         shell.compile.cache = cache
         threading.Thread(target=self._sample, name="oi-active-line", daemon=True).start()
 
-    def begin(self, parent: Any) -> None:
-        """A cell begins; ``parent`` is its request."""
+    def begin(self, parent: Any) -> None:  # ``parent`` is the cell's request
         self._file, self._parent = None, parent
         self._ended.clear()
         self._running.set()
 
     def end(self) -> None:
-        """The cell has ended."""
         self._running.clear()
         self._ended.set()
 
@@ -392,7 +389,7 @@ def keep_line_numbers(lines: list[str]) -> list[str]:
 
 
 def prepare(kernel: Any, output: Output, bounds: Bounds) -> None:
-    """Tie what is done at a cell's beginning and end to the kernel's one way to run a cell."""
+    """Tie what is done at a cell's beginning and end to the kernel's own way to run a cell."""
     shell = kernel.shell
     active = ActiveLine(shell, kernel)
     transforms = shell.input_transformer_manager.cleanup_transforms
@@ -478,9 +475,10 @@ def main(connection_file: str, folder: str, stdout: int, stderr: int) -> None:
 
     # It would set TERM, FORCE_COLOR and the like for a coloured terminal; the owner has set them for a plain one.
     ZMQInteractiveShell.init_environment = lambda self: None
-    # Since version 9 IPython keeps all that a cell prints, for as long as the kernel lives.
-    if hasattr(ZMQInteractiveShell, "_tee"):
-        ZMQInteractiveShell._tee = lambda self, channel: nullcontext()
+    # Since version 9 IPython keeps all that a cell prints, and formats every error twice, to keep that too.
+    ZMQInteractiveShell._tee = lambda self, channel: nullcontext()
+    kept = {"ename": "", "evalue": "", "traceback": []}
+    ZMQInteractiveShell._format_exception_for_storage = lambda self, *_: kept
     output = Output(OutStream, folder)
     output.push_out_before(IOPubThread)
     app = configured(IPKernelApp)

@@ -151,6 +151,8 @@ class ReplRuntime:
         """Give the waiting program its line; see ``Runtime.answer``. A lone ``^D`` is the end of input."""
         if self._live is None or self._cell is None or self._cell.waits is None:
             raise UnknownInput("No program waits for input.")
+        if not self._cell.waits.password and text != "\x04":
+            self._queue.put(Text(text))
         self._live.terminal.type_line(text)
         self._queue.end_line()
         self._no_longer_waits(self._cell)

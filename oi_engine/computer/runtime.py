@@ -104,7 +104,10 @@ class Runtime(Protocol):
         ...
 
     def answer(self, text: str) -> None:
-        """Give the waiting program its line (without the newline). Raises ``UnknownInput`` where none waits."""
+        """Give the waiting program its line (without the newline). Raises ``UnknownInput`` where none waits.
+
+        As in a terminal the line shows in the output, unless it is a password.
+        """
         ...
 
     async def interrupt(self) -> bool:

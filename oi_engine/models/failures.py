@@ -100,7 +100,9 @@ def explain(error: BaseException, asked: Asked) -> Failure:
     for applies, made in _RULES:
         if applies(evidence, asked):
             return made(evidence, asked)
-    return Failure("other", f"{_capital(asked.who)} did not answer: {evidence.detail}", "Send your message again.")
+    return Failure(
+        "other", f"{_capital(asked.who)} gave no reply of {asked.model}: {evidence.detail}", "Send your message again."
+    )
 
 
 def no_key(asked: Asked) -> Failure:
@@ -204,7 +206,7 @@ _BREAKING = (
 )
 _QUOTA = (
     r"insufficient[_ ]quota|exceeded your current quota|credit balance|insufficient (balance|credits|funds)"
-    r"|billing|spend(ing)? limit|budget"
+    r"|billing|spend(ing)? limit|budget (has been )?exceeded|exceeded [^\n]{0,40}budget"
 )
 _CONTEXT = (
     r"context_length_exceeded|maximum context length|context (window|length|size)|prompt is too long"
@@ -242,14 +244,14 @@ def _no_model(_: _Evidence, asked: Asked) -> Failure:
     return Failure(
         "unknown_model",
         f"There is no model {asked.model} at {asked.who}, or your key may not use it.",
-        "Check llm.model: it is named as LiteLLM names it, such as gpt-4o or anthropic/claude-sonnet-4-5.",
+        "Check llm.model: it is named as LiteLLM names it, such as gpt-4o or anthropic/claude-sonnet-5.",
     )
 
 
 def _quota(evidence: _Evidence, asked: Asked) -> Failure:
     return Failure(
         "quota",
-        f"The quota or the credit of your account at {asked.who} is used up: {evidence.detail}",
+        f"Your account at {asked.who} has no quota or credit left for {asked.model}: {evidence.detail}",
         "Look at the plan and billing page of the provider, or choose another model.",
     )
 
@@ -265,7 +267,7 @@ def _rate_limit(evidence: _Evidence, asked: Asked) -> Failure:
 def _overloaded(evidence: _Evidence, asked: Asked) -> Failure:
     return Failure(
         "other",
-        f"{_capital(asked.who)} has trouble of its own: {evidence.detail}",
+        f"{_capital(asked.who)} has trouble of its own with {asked.model}: {evidence.detail}",
         "Wait a little, then send your message again.",
     )
 
@@ -281,7 +283,7 @@ def _context(_: _Evidence, asked: Asked) -> Failure:
 def _refused(evidence: _Evidence, asked: Asked) -> Failure:
     return Failure(
         "refused",
-        f"{_capital(asked.who)} refused the request for its content: {evidence.detail}",
+        f"{_capital(asked.who)} refused the request to {asked.model} for its content: {evidence.detail}",
         "Ask in another way.",
     )
 

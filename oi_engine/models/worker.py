@@ -100,11 +100,31 @@ def _import_litellm() -> Any:
     litellm.suppress_debug_info = True
     litellm.telemetry = False
     litellm.drop_params = True
+    _mend_lines()
     # What was imported stays: the collector need never look at it again.
     gc.freeze()
     gc.set_threshold(_GC_THRESHOLD)
     gc.enable()
     return litellm
+
+
+def _mend_lines() -> None:
+    """Keep LiteLLM from taking text that mentions ``[DONE]`` for the end of the stream, and dropping it.
+
+    As of 1.106 it looks for the mark anywhere in a line; the mark is the whole of the line's data.
+    """
+    from litellm.llms.base_llm.base_model_iterator import BaseModelResponseIterator as Lines
+
+    original = Lines._handle_string_chunk
+
+    def handle(self: Any, str_line: str) -> Any:
+        if "[DONE]" in str_line and str_line.removeprefix("data:").strip() != "[DONE]":
+            parsed = self._string_to_dict_parser(str_line=str_line)
+            if parsed:
+                return self.chunk_parser(chunk=parsed)
+        return original(self, str_line=str_line)
+
+    Lines._handle_string_chunk = handle
 
 
 def _read(requests: IO[bytes], worker: _Worker, loop: asyncio.AbstractEventLoop) -> None:
@@ -113,7 +133,12 @@ def _read(requests: IO[bytes], worker: _Worker, loop: asyncio.AbstractEventLoop)
     A plain thread: a worker that is blocked in Python would never run an asynchronous reader.
     """
     for line in requests:
-        loop.call_soon_threadsafe(worker.take, json.loads(line))
+        request = json.loads(line)
+        if b"\\ud" in line:
+            # Half a surrogate pair (a program's output may hold one) is no text that can be sent on.
+            wide = json.dumps(request, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
+            request = json.loads(wide.decode("utf-16-le", "replace"))
+        loop.call_soon_threadsafe(worker.take, request)
     os._exit(0)
 
 
@@ -358,7 +383,10 @@ def _deltas(chunk: Any) -> Iterator[dict[str, Any]]:
 
 
 def _finish_reason(stream: Any) -> str | None:
-    """Why the provider ended the reply; ``None`` where it did not say, though LiteLLM then says ``stop`` for it."""
+    """Why the provider ended the reply; ``None`` where it did not say, though LiteLLM then says ``stop`` for it.
+
+    A stream that ends with ``[DONE]`` and no reason counts as ``stop``: some servers send no reason.
+    """
     reason = getattr(stream, "received_finish_reason", "stop") or getattr(stream, "intermittent_finish_reason", None)
     return reason if isinstance(reason, str) else None
 

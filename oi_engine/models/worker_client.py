@@ -46,7 +46,8 @@ class ModelWorker:
     """One worker process, started at the first request, ended when idle, started again after its death.
 
     ``keys`` are the provider keys (see ``safety.secrets.take_provider_keys``): they go into the worker's environment
-    and nowhere else. ``environ`` is the rest of it (default: this process's). Belongs to one event loop.
+    and nowhere else. ``environ`` is the rest of it (default: this process's). Belongs to one event
+    loop; on Linux the process also ends with the thread that runs that loop.
     """
 
     def __init__(

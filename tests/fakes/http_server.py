@@ -71,9 +71,9 @@ class Recorded:
 
 @frozen
 class Response:
-    """One scripted response; the body is what its steps send."""
+    """One scripted response; the body is what its steps send. They may be made as they are needed."""
 
-    steps: tuple[Step, ...] = ()
+    steps: Iterable[Step] = ()
     status: int = 200
     content_type: str = "application/json"
     headers: Mapping[str, str] = field(factory=dict)
@@ -108,7 +108,7 @@ class HttpServer:
         self._script = script
         self._answered = 0
         self._news = threading.Condition()
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop
         self._holds: asyncio.Semaphore | None = None
         self._stop: asyncio.Event | None = None
         self._thread = threading.Thread(target=self._run, name="scripted-server", daemon=True)
@@ -126,6 +126,7 @@ class HttpServer:
 
     def start(self) -> None:
         """Listen on a free port of loopback."""
+        self._loop = asyncio.new_event_loop()
         self._thread.start()
         self._ready.wait(DEADLINE)
         assert self.port, "the scripted server did not start"

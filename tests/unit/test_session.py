@@ -265,7 +265,7 @@ async def test_input_is_answered_by_the_person() -> None:
     with pytest.raises(UnknownInput):
         rig.session.answer(snapshot.input.id, "again")
     await rig.session.idle()
-    assert ("computer", "console", "Ada\ngot Ada\n") in rig.said()
+    assert ("computer", "console", "got Ada\n") in rig.said()
 
 
 async def test_a_failed_reply_ends_the_turn_and_the_next_one_works() -> None:
