@@ -15,6 +15,11 @@
     │   ├── LanguageUnavailable  the program that runs the language is not there
     │   ├── KernelFailed         a kernel did not start
     │   └── KernelDied           a kernel ended while code ran
+    ├── HistoryError             stored conversations could not be read or written
+    │   ├── UnknownConversation  deleted, or never stored
+    │   ├── ConversationChanged  somebody else has written to it meanwhile
+    │   ├── HistoryTooNew        written by a later version of the program
+    │   └── HistoryDamaged       not readable as a database
     └── ModelError               a turn's model failed; ``kind`` says how
 """
 
@@ -96,6 +101,26 @@ class KernelFailed(ComputerError):
 
 class KernelDied(ComputerError):
     """A kernel or driver ended while code ran; its variables are gone."""
+
+
+class HistoryError(OiError):
+    """Stored conversations could not be read or written."""
+
+
+class UnknownConversation(HistoryError):
+    """The conversation was deleted, or was never stored."""
+
+
+class ConversationChanged(HistoryError):
+    """Somebody else has written to the conversation since it was read."""
+
+
+class HistoryTooNew(HistoryError):
+    """The database was written by a later version of the program; it is left as it is."""
+
+
+class HistoryDamaged(HistoryError):
+    """The database cannot be read."""
 
 
 class ModelError(OiError):

@@ -41,6 +41,16 @@ class Transcript:
     _turns: list[int] = field(factory=list, init=False)
     _between_turns: bool = field(default=True, init=False)
 
+    @property
+    def turns(self) -> tuple[int, ...]:
+        """Where the turns begin that undo knows of: positions in ``messages``, the last perhaps ``open_message``'s."""
+        return tuple(self._turns)
+
+    @property
+    def open_message(self) -> Message | None:
+        """The message that is being written, as it would be if it ended now."""
+        return None if self._head is None else self._finished(self._head)
+
     def apply(self, chunk: Chunk) -> None:
         """Take the next chunk of the stream."""
         if chunk.type == "command":
@@ -76,10 +86,14 @@ class Transcript:
         )
 
     def _command(self, chunk: Chunk) -> None:
+        if chunk.content not in ("reset", "undo"):
+            return
+        # What comes next is not part of what was taken back (a note between turns has no status after it).
+        self._between_turns = True
         if chunk.content == "reset":
             self.messages.clear()
             self._turns.clear()
-        elif chunk.content == "undo" and self._turns:
+        elif self._turns:
             del self.messages[self._turns.pop() :]
 
 

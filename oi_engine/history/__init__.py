@@ -1,0 +1,1 @@
+"""Stored conversations: the database, what writes into it, exports and imports."""
