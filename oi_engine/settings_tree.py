@@ -33,7 +33,8 @@ person wants. Say briefly what you are about to do, and when the task is done, s
 LIMIT: Final = "limit"
 """In place of an order: a number that is stricter the lower it is; null is no limit."""
 
-_NO_EFFECT = "Accepted, without effect"
+NO_EFFECT = "Accepted, without effect"
+"""The group of what is read and does nothing here."""
 
 
 def _setting(
@@ -59,7 +60,7 @@ def _setting(
         strictest = 0.0 if order == LIMIT else order[-1]
     metadata = {
         "doc": doc,
-        "group": _NO_EFFECT if note else group,
+        "group": NO_EFFECT if note else group,
         "scope": scope or ("tighten" if order is not None else "anyone"),
         "order": order,
         "strictest": strictest,
@@ -350,7 +351,11 @@ class Setting:
 def all_settings() -> Mapping[str, Setting]:
     """Every setting by its dotted name, in the order of the tree."""
     found = {}
-    for prefix, owner in (("", Settings), *((f"{name}.", section) for name, section in SECTIONS.items())):
+    owners: tuple[tuple[str, type[Any]], ...] = (
+        *((f"{name}.", section) for name, section in SECTIONS.items()),
+        ("", Settings),
+    )
+    for prefix, owner in owners:
         kinds = get_type_hints(owner)
         for attribute in attrs.fields(owner):
             if attribute.name in SECTIONS and not prefix:
