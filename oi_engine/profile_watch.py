@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,11 +45,12 @@ class FileWatcher:
         self._changed = changed
         self._touched = asyncio.Event()
         self._seen: dict[Path, Signature] = {}
-        self._watched: dict[Path, ObservedWatch] = {}
+        self._watched: dict[Path, tuple[ObservedWatch, int]] = {}  # with the folder's own number
         self._gone: set[Path] = set()
         self._observer: BaseObserver | None = None
         self._task: asyncio.Task[None] | None = None
         self._polls = False
+        self._scheduling = threading.Lock()
 
     @property
     def polls(self) -> bool:
@@ -117,15 +119,21 @@ class FileWatcher:
             await self._end_observer()
 
     def _schedule(self, observer: BaseObserver, loop: asyncio.AbstractEventLoop) -> None:
-        wanted = {_nearest(path) for path in self._files()}
-        gone, self._gone = self._gone, set()
-        for folder in (set(self._watched) - wanted) | (set(self._watched) & gone):
-            observer.unschedule(self._watched.pop(folder))
-        for folder in wanted - set(self._watched):
-            handler = _handler(folder, lambda gone: loop.call_soon_threadsafe(self._notice, gone))
-            self._watched[folder] = observer.schedule(handler, str(folder))
-        if not observer.is_alive():
-            observer.start()
+        with self._scheduling:
+            if self._observer is not observer:
+                return  # it has been ended meanwhile
+            wanted = _folders(self._files())
+            gone, self._gone = self._gone, set()
+            for folder, (watch, number) in list(self._watched.items()):
+                if folder in gone or wanted.get(folder) != number:
+                    observer.unschedule(watch)
+                    del self._watched[folder]
+            for folder, number in wanted.items():
+                if folder not in self._watched:
+                    handler = _handler(folder, lambda gone: loop.call_soon_threadsafe(self._notice, gone))
+                    self._watched[folder] = observer.schedule(handler, str(folder)), number
+            if not observer.is_alive():
+                observer.start()
 
     def _notice(self, gone: Path | None) -> None:
         if gone is not None:
@@ -136,7 +144,13 @@ class FileWatcher:
         observer, self._observer = self._observer, None
         self._watched.clear()
         if observer is not None:
-            await asyncio.to_thread(_stop, observer)
+            await asyncio.to_thread(self._stop, observer)
+
+    def _stop(self, observer: BaseObserver) -> None:
+        with self._scheduling:
+            observer.stop()
+            if observer.is_alive():
+                observer.join()
 
 
 def _make_observer() -> BaseObserver | None:
@@ -146,12 +160,6 @@ def _make_observer() -> BaseObserver | None:
 
     observer = Observer()
     return None if isinstance(observer, PollingObserver) else observer
-
-
-def _stop(observer: BaseObserver) -> None:
-    observer.stop()
-    if observer.is_alive():
-        observer.join()
 
 
 def _handler(folder: Path, notice: Callable[[Path | None], object]) -> FileSystemEventHandler:
@@ -169,9 +177,19 @@ def _handler(folder: Path, notice: Callable[[Path | None], object]) -> FileSyste
     return Handler()
 
 
-def _nearest(path: Path) -> Path:
-    """The folder of a file, or the nearest one above it that there is."""
-    return next((folder for folder in path.parents if folder.is_dir()), Path(path.anchor))
+def _folders(files: Iterable[Path]) -> dict[Path, int]:
+    """The folders to watch, with the number (inode) of each.
+
+    For each file, and for what it is if it is a link: its folder, or the nearest one above that there is, and the one
+    above that, where it is seen if the folder is renamed.
+    """
+    found = {}
+    for path in {place for file in files for place in (file, file.resolve())}:
+        there = [folder for folder in path.parents if folder.is_dir()]
+        for folder in there[:2]:
+            with contextlib.suppress(OSError):  # it has just gone: what is above it tells
+                found[folder] = folder.stat().st_ino
+    return found
 
 
 def _signature(path: Path) -> Signature:
