@@ -142,12 +142,12 @@ class FileWatcher:
 
     async def _end_observer(self) -> None:
         observer, self._observer = self._observer, None
-        self._watched.clear()
         if observer is not None:
             await asyncio.to_thread(self._stop, observer)
 
     def _stop(self, observer: BaseObserver) -> None:
         with self._scheduling:
+            self._watched.clear()
             observer.stop()
             if observer.is_alive():
                 observer.join()
@@ -180,13 +180,13 @@ def _handler(folder: Path, notice: Callable[[Path | None], object]) -> FileSyste
 def _folders(files: Iterable[Path]) -> dict[Path, int]:
     """The folders to watch, with the number (inode) of each.
 
-    For each file, and for what it is if it is a link: its folder, or the nearest one above that there is, and the one
-    above that, where it is seen if the folder is renamed.
+    For each file, and for what it is if it is a link: its folder and the one above, where it is seen if the folder is
+    renamed; or, if there is no such folder, the nearest one above that there is.
     """
     found = {}
     for path in {place for file in files for place in (file, file.resolve())}:
         there = [folder for folder in path.parents if folder.is_dir()]
-        for folder in there[:2]:
+        for folder in there[: 2 if path.parent in there else 1]:
             with contextlib.suppress(OSError):  # it has just gone: what is above it tells
                 found[folder] = folder.stat().st_ino
     return found
