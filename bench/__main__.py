@@ -11,9 +11,7 @@ import sys
 import time
 
 import bench
-
-Row = tuple[str, float, float | None, str, str]
-"""Name; measured; the baseline measured in the same run, where there is one; unit; the target in words."""
+from bench.rows import Row
 
 
 def main(wanted: list[str]) -> int:

@@ -10,8 +10,10 @@ from collections.abc import AsyncGenerator, Mapping
 import attrs
 from attrs import evolve, frozen
 
-from oi_engine.computer.languages import make_runtime
 from oi_engine.computer.runtime import Runtime
+from oi_engine.computer.runtimes import RuntimeFactory
+from oi_engine.computer.spill import spill_folder
+from oi_engine.messages import new_id
 from oi_engine.models import tour
 from oi_engine.models.discovery import discover
 from oi_engine.models.model import Model, ModelEvent, ModelInfo, ModelRequest
@@ -58,12 +60,21 @@ class Engine:
     ) -> Session:
         """A session that runs code in ``cwd``; without ``model``, one is chosen when the first message is sent."""
         own = attrs.evolve(settings or self.settings)
-        environment = scrubbed(os.environ, own.computer.env_allow)
+        runtimes = RuntimeFactory(own.computer, scrubbed(os.environ, own.computer.env_allow))
+        session_id = new_id("s")
 
-        def runtime(language: str, folder: str) -> Runtime:
-            return make_runtime(language, cwd=folder, env=environment, settings=own.computer)
+        def make_runtime(language: str, folder: str) -> Runtime:
+            return runtimes.make(language, folder, spill_folder(session_id))
 
-        session = Session(ChosenModel(self, own.llm, model), runtime, own, cwd=cwd, title=title)
+        session = Session(
+            ChosenModel(self, own.llm, model),
+            make_runtime,
+            own,
+            languages=runtimes.languages(),
+            session_id=session_id,
+            cwd=cwd,
+            title=title,
+        )
         self._sessions.append(session)
         return session
 

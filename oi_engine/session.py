@@ -47,10 +47,12 @@ class Session:
         make_runtime: RuntimeMaker,
         settings: Settings | None = None,
         *,
+        languages: tuple[str, ...] = ("python", "shell", "javascript"),
+        session_id: str | None = None,
         cwd: str | None = None,
         title: str = "",
     ) -> None:
-        self.id = new_id("s")
+        self.id = session_id or new_id("s")
         self.title = title
         self.created_at = now()
         self.cwd = cwd or os.getcwd()
@@ -60,7 +62,7 @@ class Session:
         self.transcript = Transcript()
         self.stream.subscribe(self._fold)
         self.gate = Gate(auto_run=lambda: self.settings.auto_run)
-        self.computer = Computer(self.gate, make_runtime, self.id)
+        self.computer = Computer(self.gate, make_runtime, self.id, languages)
         self._snapshot = Snapshot()
         self._listeners: list[StateListener] = []
         self._queue: deque[_Waiting] = deque()

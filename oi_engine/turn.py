@@ -16,7 +16,7 @@ from attrs import frozen
 
 from oi_engine.approval import Cell, Gate, Grant, Proposal
 from oi_engine.computer.computer import Computer
-from oi_engine.computer.languages import LANGUAGES, canonical
+from oi_engine.computer.languages import KNOWN_NAMES, canonical
 from oi_engine.computer.runtime import (
     ActiveLine,
     Finished,
@@ -27,7 +27,7 @@ from oi_engine.computer.runtime import (
     RunEvent,
     Text,
 )
-from oi_engine.errors import ComputerError, ModelError, OiError
+from oi_engine.errors import ComputerError, LanguageUnavailable, ModelError, OiError
 from oi_engine.messages import Chunk, Content, Message, new_id
 from oi_engine.models import model as models
 from oi_engine.models.model import Model
@@ -166,9 +166,9 @@ class Turn:
         host = self._host
         host.show_state("thinking")
         info = await host.model.info(host.settings.llm.model)
-        request = build_request(host.messages, host.settings, info, cwd=host.cwd, languages=tuple(LANGUAGES))
+        request = build_request(host.messages, host.settings, info, cwd=host.cwd, languages=host.computer.languages)
         writer = ReplyWriter(self._stream, tools=request.tools)
-        parser = ReplyParser(request.tools, frozenset(LANGUAGES))
+        parser = ReplyParser(request.tools, KNOWN_NAMES)
         try:
             async with contextlib.aclosing(host.model.stream(request)) as events:
                 async for event in events:
@@ -220,10 +220,18 @@ class Turn:
                 return
             if why_not:
                 self._answer(block, why_not)
-            elif canonical(block.language) is None:
-                self._answer(block, f"{block.language or 'A block without a language'} cannot be run here.")
+            elif problem := self._unavailable(block):
+                self._answer(block, problem)
             else:
                 why_not = await self._offer(block)
+
+    def _unavailable(self, block: Block) -> str:
+        """Why the block's language cannot run here, if it cannot: nobody is asked about code that cannot run."""
+        try:
+            self._host.computer.prepare(block.language, self._host.cwd)
+        except LanguageUnavailable as error:
+            return str(error)
+        return ""
 
     async def _offer(self, block: Block) -> str:
         """Propose one block and do as decided. Answers why the blocks after it should not run, or nothing."""
@@ -254,28 +262,32 @@ class Turn:
         """Run what was granted and show it. Never raises for what the program or its kernel does."""
         self._unanswered.remove(block)
         self._host.show_state("running")
-        self._stream.open("computer", "console", parent=block.message_id)
-        finished = Finished("error", "It did not run.")
+        before = self._stream.next_seq
+        finished, explained = Finished("error", "It did not run"), False
         try:
             async with contextlib.aclosing(self._host.computer.run(grant)) as events:
                 async for event in events:
                     if isinstance(event, Finished):
                         finished = event
                     else:
+                        explained = explained or (isinstance(event, Text) and event.stream == "traceback")
                         self._show(event, block)
         except ComputerError as error:
             self._print(f"{error}\n", block)
             finished = Finished("error")
+        if self._stream.next_seq == before:
+            self._console(block)  # it ran, and printed nothing
         self._stream.close()
-        note = _ending(finished, stopped=self.stopping)
-        if note:
-            self._note(note, block)
+        if finished.status != "error" or not explained:
+            self._note(_ending(finished, stopped=self.stopping), block)
         return finished
 
     def _show(self, event: RunEvent, block: Block) -> None:
         match event:
             case Text(text):
                 self._print(text, block)
+            case ActiveLine(None) if self._open_type() != "console":
+                pass  # an image came last: no line is shown that would have to be taken back
             case ActiveLine(line):
                 self._console(block)
                 self._stream.write(None if line is None else str(line), "active_line")
@@ -297,10 +309,13 @@ class Turn:
         self._stream.write(text, "output")
 
     def _console(self, block: Block | None) -> None:
-        """Have a console message open, as output may come after an image."""
-        head = self._stream.open_message
-        if head is None or head.type != "console":
+        """Have a console message open: for the first output, and for what comes after an image."""
+        if self._open_type() != "console":
             self._stream.open("computer", "console", parent=block.message_id if block else None)
+
+    def _open_type(self) -> str:
+        head = self._stream.open_message
+        return head.type if head else ""
 
     # --- small things ------------------------------------------------------------------------------------------
 
@@ -316,7 +331,9 @@ class Turn:
             self._answer(block, text)
 
     def _note(self, text: str, block: Block | None, *, to_model: bool = True) -> None:
-        """A word from the computer to the person and, as a rule, to the model."""
+        """A word from the computer to the person and, as a rule, to the model; nothing where there is no word."""
+        if not text:
+            return
         recipient = None if to_model else "user"
         parent = block.message_id if block else None
         self._write(Message("computer", "message", text, recipient=recipient, parent=parent))  # type: ignore[arg-type]

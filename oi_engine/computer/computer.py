@@ -18,7 +18,10 @@ RuntimeMaker = Callable[[str, str], Runtime]
 class Computer:
     """Runs approved cells, one at a time."""
 
-    def __init__(self, gate: Gate, make_runtime: RuntimeMaker, session_id: str) -> None:
+    def __init__(
+        self, gate: Gate, make_runtime: RuntimeMaker, session_id: str, languages: tuple[str, ...] = ()
+    ) -> None:
+        self.languages = languages
         self._gate = gate
         self._make_runtime = make_runtime
         self._spill_folder = spill_folder(session_id)
@@ -42,9 +45,7 @@ class Computer:
         Raises ``GrantError``, ``LanguageUnavailable``, ``KernelFailed``.
         """
         cell = self._gate.redeem(grant)
-        runtime = self._runtimes.get(cell.language)
-        if runtime is None:
-            runtime = self._runtimes[cell.language] = self._make_runtime(cell.language, cell.cwd)
+        runtime = self.prepare(cell.language, cell.cwd)
         self._running = cell.language
         try:
             if not runtime.alive:
@@ -64,6 +65,13 @@ class Computer:
                         yield bounded
         finally:
             limiter.finish()
+
+    def prepare(self, language: str, cwd: str) -> Runtime:
+        """The runtime of a language, made but not started where there is none. Raises ``LanguageUnavailable``."""
+        runtime = self._runtimes.get(language)
+        if runtime is None:
+            runtime = self._runtimes[language] = self._make_runtime(language, cwd)
+        return runtime
 
     def answer(self, text: str) -> None:
         """Give the waiting program its line. Raises ``UnknownInput``."""

@@ -23,7 +23,7 @@ class EventQueue:
     """An ordered queue of output and events, for one taker. ``on_room`` is called when a full queue has room again."""
 
     def __init__(self, on_room: Callable[[], None]) -> None:
-        self._items: deque[bytearray | RunEvent] = deque()
+        self._items: deque[bytearray | RunEvent | None] = deque()
         self._size = 0
         self._on_room = on_room
         self._filled = asyncio.Event()
@@ -75,6 +75,11 @@ class EventQueue:
                 self._filled.clear()
                 await self._filled.wait()
             item = self._items.popleft()
+            if item is None:
+                rest = self._decoder.decode(b"", final=True)
+                if rest:
+                    return Text(rest)
+                continue
             if not isinstance(item, bytearray):
                 return item
             was_full, self._size = self.full, self._size - len(item)
@@ -84,8 +89,14 @@ class EventQueue:
             if text:
                 return Text(text)
 
+    def forget(self) -> None:
+        """Drop what nobody has taken yet."""
+        self._items.clear()
+        self._size = 0
+        self._tail.clear()
+        self._decoder.reset()
+
     def end_output(self) -> None:
-        """No more bytes follow: a character that is cut short is replaced."""
-        rest = self._decoder.decode(b"", final=True)
-        if rest:
-            self.put(Text(rest))
+        """What comes after this is other output: a character that is cut short here is replaced."""
+        self._items.append(None)
+        self._filled.set()

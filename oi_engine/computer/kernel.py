@@ -6,31 +6,24 @@ start-up files and profile are not read: a session is the same for everyone, and
 
 Output of a thread that goes on after its cell has ended waits in the kernel and is shown at the start of the next cell;
 how much of it there may be is ``kernel_start.LATE_LIMIT``. An answer of ``"\\x04"`` (Ctrl-D) is the end of input.
-
-This is the only module that imports jupyter_client; it does so when the first kernel starts, in a thread, because that
-takes a tenth of a second and more.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
-import secrets
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from attrs import define, field
 
 from oi_engine.computer.environment import choose_python
-from oi_engine.computer.kernel_messages import Died, Idle, Inbox, Input, Item, Replied, death, events_of
+from oi_engine.computer.kernel_link import Jupyter, KernelLink, load_jupyter, write_connection_file
+from oi_engine.computer.kernel_messages import Died, Idle, Inbox, Input, Item, Replied, death
 from oi_engine.computer.kernel_process import PLAIN_TERMINAL, KernelProcess, KernelSpec, RuntimeFolder, environment_of
 from oi_engine.computer.runtime import ActiveLine, Finished, InputRequest, InputTaken, Notice, RunEvent, Text
 from oi_engine.errors import KernelFailed, UnknownInput
-
-_log = logging.getLogger(__name__)
 
 _START_SECONDS = 60.0
 _INTERRUPT_SECONDS = 1.0
@@ -38,11 +31,6 @@ _INTERRUPT_AGAIN = 0.1
 _POLITE_SECONDS = 1.0
 _DEATH_GRACE = 0.02
 """Seconds in which a dead kernel's last messages come out of the sockets."""
-_INPUT_GRACE = 0.005
-"""Seconds for a prompt's preceding output, which comes by another socket than the prompt."""
-_ASK_AGAIN = 0.1
-_RECONNECT_MILLISECONDS = 10
-_CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
 _KERNEL_START = str(Path(__file__).with_name("kernel_start.py"))
 
 
@@ -73,7 +61,7 @@ class JupyterKernel:
         self._cwd = cwd
         self._spill_folder = spill_folder
         self._process: KernelProcess | None = None
-        self._link: _Link | None = None
+        self._link: KernelLink | None = None
         self._inbox = Inbox()
         self._current: _Run | None = None
         self._notices: list[str] = []
@@ -92,7 +80,7 @@ class JupyterKernel:
                 return
             await self._discard()
             spec = await self._spec()
-            jupyter = await asyncio.to_thread(_load_jupyter)
+            jupyter = await load_jupyter()
             process = self._process = KernelProcess(spec, RuntimeFolder())
             try:
                 await self._bring_up(jupyter, process)
@@ -110,9 +98,9 @@ class JupyterKernel:
                 async for event in self._events(run, code):
                     yield event
             finally:
-                self._current = None
                 if run.request and not run.ended.is_set():
                     await self._abandon(run)
+                self._current = None
 
     def answer(self, text: str) -> None:
         """Give the waiting program its line. Raises ``UnknownInput`` where none waits."""
@@ -139,19 +127,16 @@ class JupyterKernel:
                     await asyncio.wait_for(self._process.supervised.wait_death(), _POLITE_SECONDS)
             await self._discard()
 
-    async def _bring_up(self, jupyter: SimpleNamespace, process: KernelProcess) -> None:
+    async def _bring_up(self, jupyter: Jupyter, process: KernelProcess) -> None:
         """Start the process, connect to it and wait until it answers."""
         folder = process.folder
         connection_file = folder.path / "connection.json"
-        socket = {"transport": "ipc", "ip": str(folder.sockets)} if folder.takes_sockets else {"ip": "127.0.0.1"}
-        ports = {f"{name}_port": number for number, name in enumerate(_CHANNELS, 1)} if folder.takes_sockets else {}
-        key = secrets.token_hex(32).encode()
-        jupyter.write_connection_file(str(connection_file), key=key, **socket, **ports)
+        write_connection_file(jupyter, connection_file, folder.sockets if folder.takes_sockets else None)
         await process.start(connection_file, self._spill_folder or folder.path / "spill", self._cwd)
         self._inbox = inbox = Inbox()
         assert process.supervised is not None
         process.supervised.on_death(lambda status: self._on_death(inbox, status))
-        self._link = link = _Link(jupyter, connection_file, inbox, self._on_reply)
+        self._link = link = KernelLink(jupyter, connection_file, inbox, self._on_reply)
         if not await link.wait_ready(process.supervised.wait_death(), _START_SECONDS):
             raise self._failed(process)
         process.forget_words()
@@ -207,7 +192,8 @@ class JupyterKernel:
             if item.request != run.request or run.interrupted.is_set():
                 return []  # that program does not wait any longer
             run.waits_for_input = True
-            return [InputRequest(item.prompt, item.password)]
+            # As in a terminal, the question is part of what the program printed.
+            return [Text(item.prompt), InputRequest(item.prompt, item.password)]
         run.shows_line = run.shows_line or isinstance(item, ActiveLine)
         return [item]
 
@@ -342,126 +328,6 @@ class PythonKernel(JupyterKernel):
         super().__init__(spec, cwd=cwd, spill_folder=spill_folder)
 
 
-class _Link:
-    """The sockets to one kernel: requests go out, what comes in is read by tasks and put into the inbox."""
-
-    def __init__(
-        self,
-        jupyter: SimpleNamespace,
-        connection_file: Path,
-        inbox: Inbox,
-        on_reply: Callable[[str, Mapping[str, Any]], None],
-    ) -> None:
-        self._inbox, self._on_reply = inbox, on_reply
-        self._context = jupyter.Context()
-        self._context.setsockopt(jupyter.RECONNECT_IVL, _RECONNECT_MILLISECONDS)
-        self._client = jupyter.AsyncKernelClient(context=self._context, connection_file=str(connection_file))
-        self._client.load_connection_file()
-        self._client.start_channels(hb=False)
-        self._ready = asyncio.Event()
-        self._heard: set[str] = set()
-        self._interrupts = 0
-        self._interrupts_done = asyncio.Event()
-        takers = {
-            "iopub": self._take_iopub,
-            "shell": self._take_shell,
-            "stdin": self._take_stdin,
-            "control": self._take_control,
-        }
-        self._channels = {name: getattr(self._client, f"{name}_channel") for name in takers}
-        self._tasks = [asyncio.create_task(self._pump(name, take), name=name) for name, take in takers.items()]
-
-    async def wait_ready(self, death: Coroutine[Any, Any, int], timeout: float) -> bool:
-        """Whether the kernel answers, on shell and on iopub, before it dies and within ``timeout`` seconds."""
-        dead = asyncio.ensure_future(death)
-        ready = asyncio.ensure_future(self._ready.wait())
-        deadline = asyncio.get_running_loop().time() + timeout
-        try:
-            # What iopub said before it was subscribed to is lost, so the question is asked again until both are heard.
-            while not ready.done() and not dead.done() and asyncio.get_running_loop().time() < deadline:
-                self._client.kernel_info()
-                await asyncio.wait({dead, ready}, timeout=_ASK_AGAIN, return_when=asyncio.FIRST_COMPLETED)
-            return ready.done() and not dead.done()
-        finally:
-            for task in (dead, ready):
-                task.cancel()
-            await asyncio.wait({dead, ready})
-
-    def execute(self, code: str) -> str:
-        """Send a cell; the id of the request."""
-        # A failed cell must not make the kernel refuse the next one: nothing is queued behind it.
-        return str(self._client.execute(code, store_history=True, allow_stdin=True, stop_on_error=False))
-
-    def answer(self, text: str) -> None:
-        self._client.input(text.encode(errors="replace").decode())
-
-    def interrupt(self) -> None:
-        self._interrupts += 1
-        self._interrupts_done.clear()
-        self._client.control_channel.send(self._client.session.msg("interrupt_request", {}))
-
-    async def interrupts_done(self, deadline: float) -> None:
-        """Wait until every interrupt has arrived, but not past ``deadline`` (of the loop's clock)."""
-        if self._interrupts:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout_at(deadline):
-                    await self._interrupts_done.wait()
-
-    def ask_to_leave(self) -> None:
-        self._client.shutdown()
-
-    async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.wait(self._tasks)
-        for channel in self._channels.values():
-            channel.stop()
-        self._context.term()
-
-    async def _pump(self, name: str, take: Callable[[str, Mapping[str, Any], str], None]) -> None:
-        session, socket = self._client.session, self._channels[name].socket
-        while True:
-            frames = await socket.recv_multipart()
-            try:
-                _, frames = session.feed_identities(frames)
-                message = session.deserialize(frames)
-            except ValueError as error:
-                _log.warning("A message on %s was not understood: %s", name, error)
-                continue
-            del frames
-            self._hear(name)
-            take(message["msg_type"], message["content"], message["parent_header"].get("msg_id", ""))
-            if name == "iopub":
-                await self._inbox.room()
-
-    def _hear(self, name: str) -> None:
-        if not self._ready.is_set():
-            self._heard.add(name)
-            if {"iopub", "shell"} <= self._heard:
-                self._ready.set()
-
-    def _take_iopub(self, kind: str, content: Mapping[str, Any], request: str) -> None:
-        if kind == "status" and content["execution_state"] == "idle":
-            self._inbox.put(Idle(request))
-        for event in events_of(kind, content):
-            self._inbox.put(event)
-
-    def _take_shell(self, kind: str, content: Mapping[str, Any], request: str) -> None:
-        if kind == "execute_reply":
-            self._on_reply(request, content)
-
-    def _take_stdin(self, kind: str, content: Mapping[str, Any], request: str) -> None:
-        if kind == "input_request":
-            item = Input(request, content["prompt"], bool(content["password"]))
-            asyncio.get_running_loop().call_later(_INPUT_GRACE, self._inbox.put, item)
-
-    def _take_control(self, kind: str, content: Mapping[str, Any], request: str) -> None:
-        if kind == "interrupt_reply":
-            self._interrupts -= 1
-            if self._interrupts == 0:
-                self._interrupts_done.set()
-
-
 def _finished(run: _Run, reply: Mapping[str, Any]) -> Finished:
     if reply["status"] == "ok":
         return Finished()
@@ -476,18 +342,3 @@ def _encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _load_jupyter() -> SimpleNamespace:
-    """What is used of jupyter_client and zmq; slow the first time."""
-    from jupyter_client.asynchronous import AsyncKernelClient
-    from jupyter_client.connect import write_connection_file
-    from zmq.asyncio import Context
-    from zmq.constants import SocketOption
-
-    return SimpleNamespace(
-        AsyncKernelClient=AsyncKernelClient,
-        Context=Context,
-        RECONNECT_IVL=SocketOption.RECONNECT_IVL,
-        write_connection_file=write_connection_file,
-    )

@@ -16,6 +16,7 @@ Beside Jupyter's messages, two of our own go out on iopub, with the cell's reque
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import faulthandler
 import os
@@ -24,6 +25,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from contextlib import nullcontext
 from typing import Any
 
@@ -31,10 +33,8 @@ TEXT_LIMIT = 2_000_000
 """Characters of printed text that a cell sends; the rest goes to a file."""
 LATE_LIMIT = 64_000
 """Characters that threads may print after their cell has ended; the rest is dropped."""
-TAIL = 64_000
-"""Characters of the end that are sent after all."""
-PIECE = 64_000
-"""Characters of one message at most."""
+TAIL = PIECE = 64_000
+"""Characters of the end that are sent after all; characters of one message at most."""
 SPILL_LIMIT = 2_000_000_000
 """Characters that the file takes; what comes after is dropped."""
 RICH_LIMIT = 8_000_000
@@ -126,7 +126,8 @@ class Output:
         self._last: Any = None
         self._unsent = 0
         self._flushed = 0.0
-        self._write, self._flush = stream_class.write, stream_class.flush
+        self._write, self._push = stream_class.write, stream_class._flush
+        wait_flushed = stream_class.flush
         self.pipes: list[Pipe] = []
         output = self
 
@@ -143,11 +144,19 @@ class Output:
             now = time.monotonic()
             if now - output._flushed >= FLUSH_SECONDS / 2:
                 output._flushed = now
-                output._flush(stream)
+                wait_flushed(stream)
+
+        def push(stream: Any) -> None:
+            output.push(stream)
 
         os.register_at_fork(after_in_child=self._forked)
-        stream_class.write, stream_class.flush = write, flush
+        stream_class.write, stream_class.flush, stream_class._flush = write, flush, push
         stream_class.flush_interval = FLUSH_SECONDS
+
+    def push(self, stream: Any) -> None:
+        """Queue a stream's text to be sent. The lock keeps what two threads push in the order of their taking it."""
+        with self._lock:
+            self._push(stream)
 
     def write(self, stream: Any, text: str) -> None:
         """Put text on a stream, piece by piece, as far as the cell may send it."""
@@ -155,15 +164,15 @@ class Output:
             text = self._cap.take(text)
             if self._last is not None and self._last is not stream and text:
                 # The streams have buffers of their own: send the other's first, so that the order stays.
-                self._last.pub_thread.schedule(self._last._flush)
+                self.push(self._last)
             self._last = stream
-            for start in range(0, len(text), PIECE):
-                piece = text[start : start + PIECE]
+            while text:
+                piece, text = text[: PIECE - self._unsent], text[PIECE - self._unsent :]
                 self._unsent += len(piece)
                 self._write(stream, piece)
-                if self._unsent >= PIECE:
+                if self._unsent == PIECE:
                     self._unsent = 0
-                    self._flush(stream)
+                    self.push(stream)
 
     def _forked(self) -> None:
         """In a forked child another thread may have held the lock, and the pipes are the parent's to read."""
@@ -197,13 +206,15 @@ class Output:
         """Let every message that is not printed text be preceded by the text that was printed before it."""
         send = thread_class.send_multipart
 
-        def ordered(thread: Any, *arguments: Any, **named: Any) -> None:
+        def ordered(thread: Any, message: Any, *arguments: Any, **named: Any) -> None:
+            if self._last is not None and not message[0].startswith(b"stream."):
+                self.push(self._last)
             if threading.current_thread() is thread.thread:
-                thread._really_send(*arguments, **named)  # the text itself: not to the end of the queue
-                return
-            if self._last is not None:
-                thread.schedule(self._last._flush)
-            send(thread, *arguments, **named)
+                # ``send`` would wait for this very thread, were its queue full.
+                thread._events.append(lambda: thread._really_send(message, *arguments, **named))
+                thread.io_loop.add_callback(thread._handle_event, None)
+            else:
+                send(thread, message, *arguments, **named)
 
         thread_class.send_multipart = ordered
 
@@ -273,6 +284,11 @@ class ActiveLine:
         self._running.clear()
         self._ended.set()
 
+    def place(self, trace: Any) -> str:
+        """Where in the cell a traceback is, in words."""
+        lines = [line for frame, line in traceback.walk_tb(trace) if frame.f_code.co_filename == self._file]
+        return f" at line {lines[-1]}" if lines else ""
+
     def _sample(self) -> None:
         while True:
             self._running.wait()
@@ -294,8 +310,6 @@ class ActiveLine:
 
     def _awaited_line(self, name: str) -> int | None:
         """The line of a cell that waits in ``await``: it is in no thread's stack."""
-        import asyncio
-
         try:
             tasks = asyncio.all_tasks(self._kernel.io_loop.asyncio_loop)
         except RuntimeError:
@@ -385,7 +399,7 @@ def prepare(kernel: Any, output: Output, bounds: Bounds) -> None:
     for number, transform in enumerate(transforms):
         if getattr(transform, "__name__", "") == "leading_empty_lines":
             transforms[number] = keep_line_numbers
-    execute, show_traceback = kernel.do_execute, shell._showtraceback
+    execute, send_traceback, show_traceback = kernel.do_execute, shell._showtraceback, shell.showtraceback
 
     def tell() -> None:
         spilled = output.tell()
@@ -393,6 +407,9 @@ def prepare(kernel: Any, output: Output, bounds: Bounds) -> None:
             kernel.session.send(kernel.iopub_socket, "oi_spilled", spilled, kernel.get_parent())
 
     async def do_execute(*arguments: Any, **named: Any) -> Any:
+        # A signal handler makes the loop wake up at any signal; without one, an interrupt of a cell in ``await`` is
+        # noticed only when something else happens. SIGWINCH does nothing by itself.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGWINCH, bool)
         # An interrupt is for the cell, not for what is done around it; ipykernel sets its own handler afterwards.
         handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
         output.begin()
@@ -407,15 +424,27 @@ def prepare(kernel: Any, output: Output, bounds: Bounds) -> None:
             tell()
             output.end()
 
-    def tell_and_show_traceback(*arguments: Any) -> None:
+    def tell_and_send_traceback(*arguments: Any) -> None:
         tell()  # the end of the output belongs before the error
-        show_traceback(*arguments)
+        send_traceback(*arguments)
 
-    kernel.do_execute, shell._showtraceback = do_execute, tell_and_show_traceback
+    def show_traceback_or_stop(*arguments: Any, **named: Any) -> None:
+        kind, error, trace = sys.exc_info()
+        if kind is KeyboardInterrupt:
+            # The person wants it to be over: IPython's traceback may take a third of a second. Interrupts are sent
+            # again until their effect is seen; one more, before the cell is done, would be an error in the error.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            shell._showtraceback(kind, error, [f"KeyboardInterrupt: stopped{active.place(trace)}"])
+        else:
+            show_traceback(*arguments, **named)
+
+    kernel.do_execute, shell._showtraceback = do_execute, tell_and_send_traceback
+    shell.showtraceback = show_traceback_or_stop
 
 
 def configured(app_class: Any) -> Any:
     """The kernel's application: nothing of the person's IPython set-up, no history on disk, no colours."""
+    import IPython
     from traitlets.config import Config
 
     class App(app_class):  # type: ignore[misc]
@@ -426,20 +455,13 @@ def configured(app_class: Any) -> Any:
     app = App.instance()
     config = Config()
     config.HistoryManager.enabled = False
-    config.InteractiveShell.colors = "nocolor" if ipython_version() >= 9 else "NoColor"
+    config.InteractiveShell.colors = "nocolor" if IPython.version_info[0] >= 9 else "NoColor"
     config.InteractiveShell.banner1 = ""
     # Descriptors 1 and 2 are read by ``Pipe``; a parent that is 1 means: no thread that watches the parent.
     config.IPKernelApp.capture_fd_output = False
     config.IPKernelApp.parent_handle = 1
     app.update_config(config)
     return app
-
-
-def ipython_version() -> int:
-    """The first number of IPython's version."""
-    import IPython
-
-    return int(IPython.version_info[0])
 
 
 def main(connection_file: str, folder: str, stdout: int, stderr: int) -> None:
@@ -463,10 +485,14 @@ def main(connection_file: str, folder: str, stdout: int, stderr: int) -> None:
     output.push_out_before(IOPubThread)
     app = configured(IPKernelApp)
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # else the debugger prints a warning into the first cell
-    app.initialize(["-f", connection_file])
+    try:
+        app.initialize(["-f", connection_file])
+        bounds = Bounds(app.kernel.session, folder)
+        prepare(app.kernel, output, bounds)
+    except BaseException:  # noqa: BLE001 - the threads of a kernel half made would keep the process from ending
+        traceback.print_exc(file=sys.__stderr__)
+        os._exit(1)
     del os.environ["PYDEVD_DISABLE_FILE_VALIDATION"]
-    bounds = Bounds(app.kernel.session, folder)
-    prepare(app.kernel, output, bounds)
     output.pipes += [Pipe(output, sys.stdout, stdout), Pipe(output, sys.stderr, stderr)]
     app.start()
 

@@ -1,8 +1,9 @@
 """The terminal that a driver's program writes to and reads from, seen from the side of the person.
 
 The terminal turns no newline into two characters (OPOST off), gives programs whole lines (ICANON), and turns ``^C``
-into a signal (ISIG). ECHO is on at rest and off only around what is written here: an answer is not printed back, and a
-program that clears ECHO is asking for a password. One line of input has at most 4095 bytes, as in every terminal.
+into a signal (ISIG). ECHO is on at rest and off only while an answer is typed, up to its newline: of an answer the
+newline alone is printed back, and a program that clears ECHO is asking for a password. One line of input has at most
+4095 bytes, as in every terminal.
 
 Linux and macOS. Not on Windows, which has no such terminals.
 """
@@ -115,7 +116,9 @@ class PseudoTerminal:
             for special in {settings[_SPECIAL][place] for place in _QUOTED} - {b"\x00"}:
                 line = line.replace(special, b"\x00" + special)
             line = line.replace(b"\x00", next_literal)
-            self._type(line + b"\n")
+            # The newline hands the line over. By then ECHO is on again: the program may ask for a password at once.
+            self._type(line)
+            self._write(b"\n")
         else:
             self._type(line + b"\r")
 
@@ -141,13 +144,16 @@ class PseudoTerminal:
         echoes = settings[_LOCAL] & termios.ECHO
         settings[_LOCAL] &= ~termios.ECHO
         termios.tcsetattr(self.slave, termios.TCSANOW, settings)
-        try:
-            os.write(self.master, data)
-        except BlockingIOError:
-            pass  # thousands of typed characters that nobody reads
+        self._write(data)
         # Linux handles typed input in a thread of the kernel; a poll of the other side waits until it has.
         select.select([self.slave], [], [], 0)
         if echoes:
             settings = termios.tcgetattr(self.slave)
             settings[_LOCAL] |= termios.ECHO
             termios.tcsetattr(self.slave, termios.TCSANOW, settings)
+
+    def _write(self, data: bytes) -> None:
+        try:
+            os.write(self.master, data)
+        except BlockingIOError:
+            pass  # thousands of typed characters that nobody reads

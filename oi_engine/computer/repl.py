@@ -1,36 +1,7 @@
-"""Languages that run in a long-lived process of their own, behind one driver protocol, version 1.
+"""Runs cells in a long-lived process behind the driver protocol, which ``driver.py`` describes.
 
-A *driver* is a small program in the language itself. It runs the cells; the terminal (``pseudo_terminal.py``) is the
-program's descriptors 0, 1 and 2; what the driver and this module say to one another goes over two pipes, which cells
-know nothing of. Output can therefore never be taken for a report.
-
-Starting. The driver finds three numbers in its environment and removes them from it: ``OI_REQUESTS``, the
-descriptor to read requests from (0 where ``Driver.reads_requests_on_stdin``), ``OI_REPORTS``, the one to write reports
-to, and ``OI_TTY``, the terminal. They are at 60 or above, where scripts seldom look. End of file on the requests
-means: leave.
-
-Requests, one line each, UTF-8. ``ID`` is a word that no other cell has; the cell's code is in the file ``PATH``::
-
-    run ID PATH
-    interrupt ID          only where Driver.interrupted_by_request; repeated every 50 ms until the cell is done
-
-A shell reads commands of its own instead, which ``Driver.request`` gives; they too end with the report ``done``.
-
-Reports, one line each, UTF-8::
-
-    ready 1 NAME VERSION  the first, when the driver can take a cell; 1 is the version of the protocol
-    line ID N             line N of the cell, from 1, runs now
-    text ID STREAM JSON   text beside the terminal: JSON string; STREAM is result, traceback, stdout or stderr
-    input ID yes | no     the program waits for a line from the terminal, or no longer does (optional)
-    done ID ok            the cell ended; the driver takes the next
-    done ID error DETAIL  the same; DETAIL is for the person and may be empty
-
-A report about another cell than the running one is ignored, but for ``text``, which goes to the next. What a cell wrote
-to the terminal before a report comes before it here.
-
-Interrupting: ``^C`` on the terminal, repeated every 50 ms, and the request where the driver wants it; a driver
-survives both in any state. After 0.4 s programs in the foreground get SIGTERM, after 0.7 s SIGKILL; the driver itself
-never does.
+The runtime reads the terminal and the reports as they come, tells when the program waits for input, and interrupts.
+Nothing is read while 256 KB wait to be taken, so that a program that prints without end waits in its own ``write``.
 """
 
 from __future__ import annotations
@@ -44,61 +15,30 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
-from attrs import define, field, frozen
+from attrs import define, field
 
+from oi_engine.computer.driver import Driver
 from oi_engine.computer.event_queue import EventQueue
 from oi_engine.computer.pseudo_terminal import ENVIRONMENT, READ_BYTES, PseudoTerminal
-from oi_engine.computer.runtime import ActiveLine, Finished, InputRequest, InputTaken, RunEvent, Text
+from oi_engine.computer.runtime import ActiveLine, Finished, InputRequest, InputTaken, Notice, RunEvent, Text
 from oi_engine.computer.supervised import Supervised, start_supervised
 from oi_engine.computer.waiting import foreground_processes, foreground_waits
 from oi_engine.errors import KernelFailed, LanguageUnavailable, SessionBusy, UnknownInput
 
-DRIVERS = Path(__file__).with_name("drivers")
-"""Where the drivers' sources are."""
-
 _FIRST_DESCRIPTOR = 60
 _START_SECONDS = 15.0
 _LEAVE_SECONDS = 0.3
+_SETTLE_SECONDS = 2.0
 _WATCH_SECONDS = 0.06
 _GUESS_SECONDS = 0.3
 _RESEND_SECONDS, _TERMINATE_SECONDS, _KILL_SECONDS, _GIVE_UP_SECONDS = 0.05, 0.4, 0.7, 0.98
 _LONGEST_REPORT = 4 * 1024 * 1024
 _Stream = Literal["stdout", "stderr", "result", "traceback"]
 _STREAMS: dict[str, _Stream] = {stream: stream for stream in get_args(_Stream)}
-
-
-def run_request(cell: str, path: str) -> bytes:
-    """The request ``run``, as most drivers read it."""
-    return f"run {cell} {path}\n".encode()
-
-
-@frozen
-class Driver:
-    """What has to be known of one driver.
-
-    ``programs``: names of the program that runs it, the preferred first. ``arguments``: those of the program.
-    ``remedy``: how the program is installed, for a person. ``suffix``: of the files that cells are written to.
-    ``reports_input``: the driver says by itself when it waits for input (programs that it starts need not).
-    """
-
-    language: str
-    programs: tuple[str, ...]
-    arguments: tuple[str, ...]
-    remedy: str
-    suffix: str = ""
-    environment: Mapping[str, str] = field(factory=dict)
-    request: Callable[[str, str], bytes] = run_request
-    reads_requests_on_stdin: bool = False
-    interrupted_by_request: bool = False
-    reports_input: bool = False
-
-    def find(self, path: str | None = None) -> str | None:
-        """The program's path, looked for in ``path`` (as in PATH; ``None``: this process's); ``None``: not there."""
-        return next((found for name in self.programs if (found := shutil.which(name, path=path))), None)
 
 
 @define
@@ -125,6 +65,11 @@ class _Live:
     reports: int
     ready: asyncio.Future[None]
     unread: bytes = b""
+    probe: str = ""
+    """What the driver has been asked to report as done, to see that no interrupt is under way any more."""
+    probed: asyncio.Event = field(factory=asyncio.Event)
+    disturbed: bool = False
+    """An interrupt was sent since the driver was last seen to be at rest."""
 
 
 class ReplRuntime:
@@ -184,10 +129,11 @@ class ReplRuntime:
         if self._cell is not None:
             raise SessionBusy("A cell runs already.", "Wait for it, or stop it.")
         cell = self._cell = _Cell(f"c{next(self._cells)}", self._file())
+        event: RunEvent | None = None
         try:
+            await self._settle()
             await self.start()
             self._begin(cell, code)
-            event: RunEvent | None = None
             while not isinstance(event, Finished):
                 event = await self._queue.take()
                 yield event
@@ -197,6 +143,8 @@ class ReplRuntime:
                     await self._end()
             finally:
                 self._cell = None
+                if not isinstance(event, Finished):
+                    self._queue.forget()
                 cell.file.unlink(missing_ok=True)
 
     def answer(self, text: str) -> None:
@@ -223,6 +171,24 @@ class ReplRuntime:
                 await asyncio.wait_for(cell.done.wait(), wait)
                 return True
         return False
+
+    async def _settle(self) -> None:
+        """After an interrupt, wait until the driver reads on: one that comes late would hit the next request."""
+        live, probe = self._live, self._driver.probe
+        if live is None or probe is None or not live.disturbed:
+            return
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _SETTLE_SECONDS
+        while not live.probed.is_set() and live.process.alive and loop.time() < deadline:
+            live.probe = f"p{next(self._cells)}"
+            self._send(live, probe(live.probe))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(live.probed.wait(), _RESEND_SECONDS)
+        live.disturbed = False
+        if live.process.alive and not live.probed.is_set():
+            self._queue.put(Notice("It did not answer after it was stopped, and was started afresh."))
+            await self._end()
+        live.probed.clear()
 
     async def close(self) -> None:
         """End the process and everything that it started; where no cell runs it may clean up first."""
@@ -271,7 +237,10 @@ class ReplRuntime:
             raise
         finally:
             _close_all(opened)
-        return _Live(process, terminal, requests, reports, asyncio.get_running_loop().create_future())
+        live = _Live(process, terminal, requests, reports, asyncio.get_running_loop().create_future())
+        if self._driver.opening:
+            self._send(live, self._driver.opening)
+        return live
 
     def _environment(self, given: Sequence[int]) -> dict[str, str]:
         requests, reports, tty = given
@@ -318,11 +287,14 @@ class ReplRuntime:
         cell.file.write_text(code, encoding="utf-8", errors="replace", newline="")
         self._live.terminal.reset()
         self._queue.end_line()
-        try:
-            os.write(self._live.requests, self._driver.request(cell.id, str(cell.file)))
-        except BrokenPipeError:
-            return  # it has just died, which on_death tells
+        self._send(self._live, self._driver.request(cell.id, str(cell.file)))
         self._watch(cell)
+
+    def _send(self, live: _Live, request: bytes) -> None:
+        # A driver that has just died is told of by on_death. One that reads nothing while it is interrupted for a
+        # second is far from filling the pipe, and a run is sent to one at rest alone.
+        with contextlib.suppress(BrokenPipeError, BlockingIOError):
+            os.write(live.requests, request)
 
     def _finish(self, cell: _Cell, finished: Finished) -> None:
         if cell.done.is_set():
@@ -336,19 +308,20 @@ class ReplRuntime:
 
     def _stop(self, cell: _Cell, live: _Live, passed: float) -> None:
         """One attempt at stopping the cell, ``passed`` seconds after the first."""
+        live.disturbed = True
+        # The driver itself, first: a shell whose child ends well after ^C would go on with the cell.
+        _kill(live.process.pid, signal.SIGINT)
         live.terminal.interrupt()
         if self._driver.interrupted_by_request:
-            with contextlib.suppress(BlockingIOError, BrokenPipeError):
-                os.write(live.requests, f"interrupt {cell.id}\n".encode())
+            self._send(live, f"interrupt {cell.id}\n".encode())
+        if self._driver.probe is not None:
+            self._send(live, self._driver.probe(cell.id))
         if passed < _TERMINATE_SECONDS:
             return
         number = signal.SIGTERM if passed < _KILL_SECONDS else signal.SIGKILL
-        driver = live.process.pid
-        children = foreground_processes(live.terminal.foreground(), live.process.supervisor_pid)
-        # The driver is told first, so that it does not go on with the cell once its child is dead.
-        for pid, sent in [(driver, signal.SIGINT), *((pid, number) for pid in children if pid != driver)]:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, sent)
+        for pid in foreground_processes(live.terminal.foreground(), live.process.supervisor_pid):
+            if pid != live.process.pid:
+                _kill(pid, number)
 
     # Waiting for input
 
@@ -382,6 +355,7 @@ class ReplRuntime:
 
     def _now_waits(self, cell: _Cell, live: _Live) -> None:
         if cell.waits is None:
+            self._drain(live)  # the prompt may have come this very moment
             cell.waits = InputRequest(self._queue.unfinished_line, password=live.terminal.asks_password)
             self._queue.put(cell.waits)
 
@@ -444,9 +418,12 @@ class ReplRuntime:
         cell = self._cell
         if word == "ready":
             if not live.ready.done():
+                self._queue.forget()  # what a program says while it starts is no cell's output
                 live.ready.set_result(None)
         elif word == "text":
             self._take_text(rest)
+        elif word == "done" and about == live.probe:
+            live.probed.set()
         elif cell is None or cell.id != about or cell.done.is_set():
             return
         elif word == "line" and rest.isdigit():
@@ -483,6 +460,12 @@ class ReplRuntime:
 def _close_all(descriptors: Sequence[int]) -> None:
     for descriptor in descriptors:
         os.close(descriptor)
+
+
+def _kill(pid: int, number: int) -> None:
+    # It may have ended a moment ago, or belong to another user.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
 
 
 def _described(status: int) -> str:

@@ -1,8 +1,8 @@
 """Whether a program waits for a line from the person: told from outside, without asking the program.
 
 On Linux a process that blocks in ``read`` says so in ``/proc/PID/syscall`` (proc(5)): the number of the system call,
-then its arguments in hexadecimal, the descriptor first. Where that descriptor is the terminal, the process waits for input.
-This finds shells, ``cat``, Python's ``input`` and ``getpass``, and most else.
+then its arguments in hexadecimal, the descriptor first. Where that descriptor is the terminal, the process waits for
+input. This finds shells, ``cat``, Python's ``input`` and ``getpass``, and most else.
 
 It misses programs that wait in ``select`` or ``poll`` (readline, node), those of other users (``sudo``), and systems
 without ``/proc`` (macOS; not tested there). For those there is a guess: nothing is printed for a while, and either the

@@ -165,7 +165,7 @@ class _Writer:
             return "This code was not run."
         edited = "The person edited the code before it ran; it stands above as it ran.\n\n" if _edit(outputs) else ""
         shown = self._output(outputs)
-        ran = any(message.type == "console" for message in outputs)
+        ran = any(message.type in ("console", "image") for message in outputs)
         if not shown:
             return edited + self._settings.empty_code_output_template
         if template and ran:

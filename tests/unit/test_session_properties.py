@@ -14,16 +14,16 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oi_engine.errors import ModelError, OiError
+from oi_engine.errors import ModelError, ModelErrorKind, OiError
 from oi_engine.session import Session
 from oi_engine.settings import Settings
-from oi_engine.stream import check_stream
+from oi_engine.stream import Entry, check_stream
 from oi_engine.transcript import fold
 from tests.fakes.scripted import ScriptedModel, Step, TinyRuntime, code, say
 
 LINES = st.sampled_from(["print 1", "print é", "image", "input", "wait", "fail", "die", ""])
 CODES = st.lists(LINES, min_size=1, max_size=3).map("\n".join)
-FAILURES = st.sampled_from(["dropped", "quota", "no_key"])
+FAILURES: st.SearchStrategy[ModelErrorKind] = st.sampled_from(["dropped", "quota", "no_key"])
 
 
 @st.composite
@@ -135,7 +135,7 @@ async def live(script: list[list[Step]], actions: list[tuple[str, Any]]) -> None
     """One random session, from its first message to its close, and all that must hold of it."""
     ran: list[str] = []
     session = Session(ScriptedModel(script, after="Done."), lambda language, cwd: TinyRuntime(ran), Settings(), cwd="/")
-    entries = []
+    entries: list[Entry] = []
     session.stream.subscribe(entries.append)
     person = Person(session)
     for action, value in actions:

@@ -14,7 +14,7 @@ from oi_engine.transcript import fold
 
 def written() -> tuple[Stream, list[Entry]]:
     """A short stream, and its entries as they came."""
-    stream, live = Stream(), []
+    stream, live = Stream(), list[Entry]()
     stream.subscribe(live.append)
     stream.open("assistant", "message")
     for word in ("one ", "two ", "three"):
@@ -74,7 +74,7 @@ def test_content_outside_a_message_is_a_defect() -> None:
 
 
 def test_unsubscribing() -> None:
-    stream, seen = Stream(), []
+    stream, seen = Stream(), list[Entry]()
     done = stream.subscribe(seen.append)
     done()
     stream.open("assistant", "message")

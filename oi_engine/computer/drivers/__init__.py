@@ -1,1 +1,1 @@
-"""The drivers: for each language its source, and what has to be known to run it (``Driver`` in ``repl.py``)."""
+"""The drivers: for each language its source, and what has to be known to run it (``Driver`` in ``driver.py``)."""

@@ -1,4 +1,4 @@
-// The driver for JavaScript in node. The protocol is in repl.py.
+// The driver for JavaScript in node. The protocol is in driver.py.
 //
 // Cells run on the main thread, evaluated through an inspector session of that same thread: replMode gives top-level
 // await and lets const and let be declared again. A worker reads the requests, so that they arrive while a cell keeps
@@ -64,7 +64,8 @@ function main() {
   const timerClass = setTimeout(() => {}).constructor;
   const immediateClass = setImmediate(() => {}).constructor;
 
-  // The running cell, null between cells. status: what `done` will say. timers: those that it started.
+  // The running cell, null between cells. status: what `done` will say. timers: those that it started. active: what
+  // was under way before. holds: it reads lines. reads: it waits for one.
   let cell = null;
   // Where a value of the inspector's becomes one of this program.
   let taken;
@@ -93,7 +94,7 @@ function main() {
   }
 
   function run(id, file) {
-    const mine = { id, status: 'ok', timers: new Set(), active: resources(), reads: false };
+    const mine = { id, status: 'ok', timers: new Set(), active: resources(), reads: false, holds: false };
     cell = mine;
     const source = fs.readFileSync(file, 'utf8');
     const expression = `${imports.rewrite(source)}\n//# sourceURL=${path.basename(file)}`;
@@ -126,7 +127,7 @@ function main() {
   function linger(mine, deadline) {
     if (mine !== cell) return;
     const runs = resources() > mine.active || [...mine.timers].some((timer) => !timer._destroyed && timer.hasRef());
-    if (mine.reads || (runs && Date.now() < deadline)) realTimers.setTimeout(linger, LINGER_LOOK, mine, deadline);
+    if (mine.holds || (runs && Date.now() < deadline)) realTimers.setTimeout(linger, LINGER_LOOK, mine, deadline);
     else finish(mine, mine.status);
   }
 
@@ -138,9 +139,9 @@ function main() {
   function fail(details, source) {
     const error = details.exception === undefined ? details.text : local(details.exception);
     const text = describe(error);
-    // The stack of a syntax error knows nothing of the cell.
-    const place = error instanceof SyntaxError && !/^ +at .*cell-\d+/m.test(text) ? located(details, source) : '';
-    tell('traceback', `${place}${text}`);
+    // The stack of a syntax error in the cell itself knows nothing of the cell.
+    const isPlain = error instanceof SyntaxError && !/^ +at /m.test(text);
+    tell('traceback', isPlain ? `${located(details, source)}${error.name}: ${error.message}` : text);
     finish(cell, failure(error));
   }
 
@@ -217,6 +218,8 @@ function main() {
     process.on('SIGINT', () => {});
     process.on('uncaughtException', uncaught);
     process.on('unhandledRejection', uncaught);
+    // Otherwise node keeps what the terminal does not take at once, without bound.
+    for (const { _handle: handle } of [process.stdout, process.stderr]) handle?.setBlocking?.(true);
     // Programs draw nothing and ask in lines where they take this for no terminal.
     for (const stream of [process.stdin, process.stdout, process.stderr]) stream.isTTY = false;
   }
@@ -255,13 +258,19 @@ function main() {
   function prepareInput() {
     const { stdin } = process;
     const push = stdin.push.bind(stdin);
-    stdin.on('resume', () => reads(true));
-    stdin.on('pause', () => reads(false));
+    stdin.on('resume', () => holds(true));
+    stdin.on('pause', () => holds(false));
     stdin.push = (...given) => {
       reads(false);
-      realTimers.setTimeout(() => reads(stdin.readableFlowing === true && !stdin.isPaused()), ANSWER);
+      // Some time for what the program does with it.
+      realTimers.setTimeout(() => reads(stdin.readableFlowing === true), ANSWER);
       return push(...given);
     };
+  }
+
+  function holds(now) {
+    if (cell !== null) cell.holds = now;
+    reads(now);
   }
 
   function reads(now) {

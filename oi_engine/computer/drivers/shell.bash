@@ -1,5 +1,5 @@
 # The driver for bash, read by an interactive bash in place of the person's own start-up files. The protocol is in
-# repl.py. Descriptor 0 is the request pipe: bash reads its commands there, so that what a cell defines lives on and an
+# driver.py. Descriptor 0 is the request pipe: bash reads its commands there, so that what a cell defines lives on and an
 # interrupt comes back to the next line, which reports. Cells get the terminal as descriptors 0, 1 and 2, each time anew;
 # between them 1 and 2 lead nowhere, so that traces (`set -x`) of the requests are not seen.
 #
@@ -10,8 +10,7 @@ set +o history +H
 unset HISTFILE
 readonly __oi_reports=$OI_REPORTS __oi_tty=$OI_TTY
 unset OI_REPORTS OI_TTY
-# Traps of the driver reach into functions. An interactive shell would end at a failing command under `set -e`.
-set -E -T
+# Traps of the driver reach into functions (-E, -T).
 
 # Commands whose line is reported for each cell: a report takes about 25 microseconds, too much for a hot loop.
 readonly __oi_line_reports=1000
@@ -23,18 +22,21 @@ readonly __oi_debug_trap='{ if ((--__oi_lines_left < 0)); then builtin trap - DE
 
 # Under `set -e` the cell ends where the shell would have ended; in a subshell bash itself sees to it.
 readonly __oi_error_trap='{ __oi_failed=$?; } 2>/dev/null; '\
+'if [[ $BASH_SUBSHELL == 0 && $- == *e* ]]; then set +e; __oi_ending=1; fi; '\
 'if [[ -n ${__oi_user_error-} && ${#BASH_SOURCE[@]} == 1 ]]; then '\
 '__oi_return "$__oi_failed"; builtin eval "$__oi_user_error"; fi; '\
-'if [[ $BASH_SUBSHELL == 0 && ( $- == *e* || -n ${__oi_ending-} ) ]]; then '\
-'set +e; __oi_ending=1; return "$__oi_failed" 2>/dev/null; fi'
+'if [[ $BASH_SUBSHELL == 0 && -n ${__oi_ending-} ]]; then return "$__oi_failed" 2>/dev/null; fi'
 
 # __oi_begin ID PATH: before a cell.
 __oi_begin() {
   __oi_id=$1 __oi_cell=$2 __oi_status= __oi_ending= __oi_interrupt_trap= __oi_line=
   __oi_lines_left=$__oi_line_reports
-  set -E -T
+  set -E
   builtin trap "$__oi_error_trap" ERR
-  [[ -n ${__oi_user_debug-} ]] || builtin trap "$__oi_debug_trap" DEBUG
+  if [[ -z ${__oi_user_debug-} ]]; then
+    set -T
+    builtin trap "$__oi_debug_trap" DEBUG
+  fi
   return "${__oi_last-0}"
 }
 
@@ -76,22 +78,29 @@ exit() {
 }
 logout() { exit "$@"; }
 
-# The person's traps for ERR and DEBUG live beside the driver's.
+# The person's traps for ERR live beside the driver's, those for DEBUG in its place. Set last, and without inheritance:
+# otherwise they would see the inside of this function.
 trap() {
-  builtin trap "$@" || return
+  local -a given=("$@")
   if [[ ${1-} == -- ]]; then shift; fi
   local action=${1-} name
-  case $action in
-    '' | -[pl]*) if (($# < 2)) || [[ -n $action ]]; then return 0; fi ;;
-    -) action= ;;
-  esac
-  if (($# > 1)); then shift; else action=; fi
-  for name; do
-    case ${name^^} in
-      ERR) __oi_user_error=$action && builtin trap "$__oi_error_trap" ERR ;;
-      DEBUG) __oi_user_debug=$action ;;
-    esac
-  done
+  if (($# == 1)); then action=-; elif (($# > 1)); then shift; fi
+  if [[ $action != -[pl]* ]]; then
+    if [[ $action == - ]]; then action=; fi
+    for name; do
+      case ${name^^} in
+        ERR)
+          __oi_user_error=$action
+          return
+          ;;
+        DEBUG)
+          __oi_user_debug=$action
+          set +T
+          ;;
+      esac
+    done
+  fi
+  builtin trap "${given[@]}"
 }
 
 readonly -f __oi_begin __oi_end __oi_return

@@ -1,0 +1,101 @@
+"""The languages: their names, how each runs, and whether what runs it is installed.
+
+Names and aliases are Open Interpreter's, and the usual tags of Markdown code blocks. What is not here (``text``,
+``output``, ``json``, ``diff`` …) is not code that runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Literal
+
+from attrs import frozen
+
+from oi_engine.computer.driver import Driver
+from oi_engine.computer.drivers.node import NODE
+from oi_engine.computer.drivers.shell import shell_driver
+
+Runs = Literal["kernel", "repl", "shown", "planned"]
+
+
+@frozen
+class Language:
+    """One language.
+
+    ``name``: the canonical one, lower case. ``runs``: in a Jupyter ``kernel``, behind the driver protocol (``repl``),
+    ``shown`` to the person instead of run, or not yet (``planned``). ``title``: the name for a person.
+    """
+
+    name: str
+    title: str
+    runs: Runs
+    aliases: tuple[str, ...] = ()
+
+
+@frozen
+class Availability:
+    """Whether a language can run here. ``program``: its path, where one runs it; ``remedy``: what to do if not."""
+
+    found: bool
+    program: str = ""
+    remedy: str = ""
+
+
+LANGUAGES: tuple[Language, ...] = (
+    Language("python", "Python", "kernel", ("py", "python3", "ipython")),
+    Language("shell", "Shell", "repl", ("bash", "sh", "zsh", "batch", "bat")),
+    Language("javascript", "JavaScript", "repl", ("js", "node", "nodejs", "mjs", "cjs")),
+    Language("html", "HTML", "shown", ("htm",)),
+    Language("react", "React", "shown", ("jsx",)),
+    Language("r", "R", "planned", ("rscript",)),
+    Language("ruby", "Ruby", "planned", ("rb",)),
+    Language("java", "Java", "planned"),
+    Language("powershell", "PowerShell", "planned", ("pwsh", "ps1")),
+    Language("applescript", "AppleScript", "planned", ("osascript",)),
+)
+"""Every language, the most used first."""
+
+_BY_NAME = {name: language for language in LANGUAGES for name in (language.name, *language.aliases)}
+
+KNOWN_NAMES = frozenset(_BY_NAME)
+"""Every name and alias."""
+
+
+def canonical(name: str) -> str | None:
+    """The canonical name of a language, however it is written; ``None`` for what is no language that is known."""
+    language = _BY_NAME.get(name.strip().lower())
+    return language.name if language else None
+
+
+def language(name: str) -> Language | None:
+    """The language of that name or alias, ``None`` where there is none."""
+    return _BY_NAME.get(name.strip().lower())
+
+
+def driver(name: str, *, shell: str | None = None, env: Mapping[str, str] | None = None) -> Driver | None:
+    """The driver that runs a language, ``None`` where none does. ``shell``: the setting ``computer.shell``."""
+    match canonical(name):
+        case "shell":
+            return shell_driver(shell, env=env)
+        case "javascript":
+            return NODE
+    return None
+
+
+def available(name: str, *, shell: str | None = None, env: Mapping[str, str] | None = None) -> Availability:
+    """Whether a language, by name or alias, can run here. ``env``: with the PATH; ``None``: this process's."""
+    found = language(name)
+    if found is None:
+        return Availability(False, remedy=f"{name} is not a language that is known here.")
+    if found.runs == "planned":
+        return Availability(False, remedy=f"{found.title} does not run here yet.")
+    if found.runs == "shown":
+        return Availability(True)
+    if found.runs == "kernel":
+        # The kernel finds its own Python; the one that this runs in is always there.
+        return Availability(True, sys.executable)
+    repl = driver(found.name, shell=shell, env=env)
+    assert repl is not None
+    program = repl.find(env.get("PATH") if env is not None else None)
+    return Availability(True, program) if program else Availability(False, remedy=repl.remedy)
