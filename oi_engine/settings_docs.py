@@ -39,7 +39,7 @@ for at most 20 seconds, what it prints goes to the log, and it can set text, num
 text. It is run from the profiles folder or from a path that you name, and never from a workspace.
 
 ```python
-from interpreter import interpreter    # or: from oi_engine import interpreter
+from interpreter import interpreter  # or: from oi_engine import interpreter
 
 interpreter.llm.model = "gpt-4o"
 interpreter.custom_instructions += "Be brief."

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import stat
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -430,3 +431,10 @@ def test_the_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     )))  # fmt: skip
     made = paths.made(paths.data_folder())
     assert stat.S_IMODE(made.stat().st_mode) == 0o700
+
+
+def test_what_takes_time_to_import_is_imported_when_it_is_needed() -> None:
+    code = "import sys, oi_engine.profiles; print(*{'yaml', 'watchdog', 'platformdirs'} & set(sys.modules))"
+    root = Path(__file__).parents[2]
+    found = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == ""
