@@ -5,6 +5,8 @@
     OiError                      what went wrong, and what to do about it
     ├── InvalidMessage           an LMC message or chunk that is not of the documented form
     ├── InvalidSetting           a setting with a value that it cannot have
+    ├── ProfileError             a profile that cannot be read: ``path``, ``line`` and ``column`` say where
+    │   └── ProfileNotFound      no profile has that name
     ├── MalformedStream          chunks out of order: a defect of the engine, never of the caller
     ├── SessionError
     │   ├── UnknownProposal      decided already, expired, or never made
@@ -61,6 +63,26 @@ class InvalidMessage(OiError):
 
 class InvalidSetting(OiError):
     """A setting with a value that it cannot have; the message names the setting."""
+
+
+class ProfileError(OiError):
+    """A profile, or another file of settings, that cannot be read.
+
+    ``path`` is the file; ``line`` and ``column`` count from 1 and are ``None`` where the whole file is meant.
+    ``reason`` is what is wrong, without the place.
+    """
+
+    def __init__(self, path: str, reason: str, line: int | None = None, column: int | None = None) -> None:
+        place = ":".join(str(part) for part in (path, line, column) if part)
+        super().__init__(f"{place}: {reason}")
+        self.path = path
+        self.reason = reason
+        self.line = line
+        self.column = column
+
+
+class ProfileNotFound(ProfileError):
+    """No profile has that name; the reason lists those that there are."""
 
 
 class MalformedStream(OiError):

@@ -19,22 +19,12 @@ from attrs import define, field
 from oi_engine.messages import Message
 from oi_engine.models.model import ModelInfo, ModelRequest
 from oi_engine.models.truncate import truncate_for_model
-from oi_engine.settings import Settings
-
-_SYSTEM = """\
-You are Open Interpreter, in the person's editor. You get tasks done by running code on their machine, and every block \
-is shown to them before it runs: they may approve it, edit it or decline it.
-
-Work in small steps: write a little code, read its output, then decide what comes next. State lives on between blocks \
-of the same language (variables, imports, the working directory). Put the path or value that you need into the code; \
-leave no placeholders. If a step fails, say why and try another way. When code was edited or declined, go by what the \
-person wants. Say briefly what you are about to do, and when the task is done, say what came of it. Answer in Markdown.\
-"""
+from oi_engine.settings import SYSTEM_MESSAGE, Settings
 
 
 def system_message(settings: Settings, *, tools: bool, cwd: str, languages: Sequence[str]) -> str:
     """The system message: the built-in one or the person's, the machine's facts, and their own instructions."""
-    parts = [settings.system_message or _SYSTEM]
+    parts = [settings.system_message or SYSTEM_MESSAGE]
     parts.append(
         f"Operating system: {platform.system()} {platform.release()}. User: {_user()}. Working directory: {cwd}. "
         f"Languages: {', '.join(languages)}."
