@@ -15,14 +15,14 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, cast
 
 import psutil
-from tests.fakes.lsp_client import PRODUCT, LspClient, server
 
 from bench.rows import Row, percentile
 from oi_engine.factory import Choice, Engine
 from oi_engine.messages import Chunk
-from oi_engine.session import Session
+from oi_engine.session.session import Session
 from oi_engine.settings import LlmSettings, Settings
 from tests.fakes.http_server import Pause, Recorded, Response, Send, Step
+from tests.fakes.lsp_client import PRODUCT, LspClient, server
 from tests.fakes.openai_server import OpenAiServer, Reply, delta, ending, role
 
 MODEL = "openai/scripted"

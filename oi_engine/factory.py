@@ -19,7 +19,7 @@ from oi_engine.models.discovery import discover
 from oi_engine.models.model import Model, ModelEvent, ModelInfo, ModelRequest
 from oi_engine.models.worker_client import ModelWorker, WorkerModel
 from oi_engine.safety.secrets import scrubbed
-from oi_engine.session import Session
+from oi_engine.session.session import Session
 from oi_engine.settings import LlmSettings, Settings
 
 

@@ -16,7 +16,7 @@ from oi_lsp.outbox import Feed, Outbox
 from oi_lsp.protocol import ErrorCode
 
 if TYPE_CHECKING:
-    from oi_engine.session import Session
+    from oi_engine.session.session import Session
     from oi_engine.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from oi_lsp.protocol import Chunks, Input, LmcChunk, Proposal, Queued, SessionState, Usage
 
 if TYPE_CHECKING:
-    from oi_engine.session import Session
-    from oi_engine.session_state import Snapshot
+    from oi_engine.session.session import Session
+    from oi_engine.session.state import Snapshot
     from oi_engine.stream import Entry, Stream
 
 FRAME = 256 * 1024

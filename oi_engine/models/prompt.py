@@ -19,7 +19,8 @@ from attrs import define, field
 from oi_engine.messages import Message
 from oi_engine.models.model import ModelInfo, ModelRequest
 from oi_engine.models.truncate import truncate_for_model
-from oi_engine.settings import SYSTEM_MESSAGE, Settings
+from oi_engine.settings import Settings
+from oi_engine.settings.tree import SYSTEM_MESSAGE
 
 
 def system_message(settings: Settings, *, tools: bool, cwd: str, languages: Sequence[str]) -> str:

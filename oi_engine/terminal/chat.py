@@ -12,8 +12,8 @@ from oi_engine.approval import Proposal
 from oi_engine.errors import OiError, SessionError
 from oi_engine.safety.reveal import reveal
 from oi_engine.safety.sanitize import sanitize
-from oi_engine.session import Session
-from oi_engine.session_state import PendingInput, Snapshot
+from oi_engine.session.session import Session
+from oi_engine.session.state import PendingInput, Snapshot
 from oi_engine.stream import Entry
 from oi_engine.terminal.ask import Asker, Interrupted, Left, block_content
 from oi_engine.terminal.editor import EditorFailed, edit

@@ -19,7 +19,7 @@ from oi_engine.factory import Choice, Engine
 from oi_engine.models import tour
 from oi_engine.safety.redact import redact
 from oi_engine.safety.secrets import take_provider_keys
-from oi_engine.session import Session
+from oi_engine.session.session import Session
 from oi_engine.settings import Settings
 from oi_engine.terminal.ask import Asker
 from oi_engine.terminal.chat import Chat

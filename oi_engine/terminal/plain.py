@@ -10,7 +10,7 @@ from attrs import define, field
 from oi_engine.messages import Chunk
 from oi_engine.safety.reveal import reveal
 from oi_engine.safety.sanitize import Sanitizer
-from oi_engine.session_state import Snapshot
+from oi_engine.session.state import Snapshot
 from oi_engine.stream import Entry
 from oi_engine.terminal.gallery import Gallery
 from oi_engine.terminal.output_lines import OutputLines

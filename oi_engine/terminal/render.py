@@ -10,7 +10,7 @@ from rich.text import Text
 
 from oi_engine.messages import Chunk
 from oi_engine.safety.sanitize import Sanitizer
-from oi_engine.session_state import Snapshot, State
+from oi_engine.session.state import Snapshot, State
 from oi_engine.stream import Entry
 from oi_engine.terminal.ask import HELP
 from oi_engine.terminal.cell_view import CellView

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from oi_engine.session_state import Snapshot
+from oi_engine.session.state import Snapshot
 from oi_engine.stream import Entry
 
 Tone = Literal["note", "warning", "error", "echo", "title"]

@@ -12,7 +12,7 @@ from oi_lsp.outbox import state_of
 from oi_lsp.structure import InvalidField
 
 if TYPE_CHECKING:
-    from oi_engine.session import Session
+    from oi_engine.session.session import Session
 
 HANDLERS = Handlers()
 

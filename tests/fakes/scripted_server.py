@@ -16,7 +16,7 @@ from typing import Any
 
 from oi_engine import settings as tree
 from oi_engine.models.model import ModelEvent, ModelRequest
-from oi_engine.session import Session
+from oi_engine.session.session import Session
 from oi_engine.settings import Settings
 from oi_lsp.host import Engine, EngineMaker
 from oi_lsp.server import serve_stdio, serve_tcp

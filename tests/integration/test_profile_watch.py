@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from oi_engine import profile_watch
-from oi_engine.profile_watch import FileWatcher
-from oi_engine.profiles import LiveSettings, Sources
+from oi_engine.profiles import watch as profile_watch
+from oi_engine.profiles.live import LiveSettings, Sources
+from oi_engine.profiles.watch import FileWatcher
 from oi_engine.settings import Resolved
 
 PATIENCE = 30.0

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oi_engine.messages import Chunk
-from oi_engine.session import Session
+from oi_engine.session.session import Session
 from oi_engine.stream import Stream
 from oi_engine.transcript import fold
 from oi_lsp import outbox

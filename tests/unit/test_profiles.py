@@ -16,10 +16,8 @@ import pytest
 
 from oi_engine import paths
 from oi_engine.errors import ProfileError, ProfileNotFound
-from oi_engine.profile_files import LARGEST, read_file
-from oi_engine.profile_python import read_python
-from oi_engine.profile_template import DEFAULT_PROFILE
-from oi_engine.profiles import (
+from oi_engine.profiles.files import LARGEST, read_file
+from oi_engine.profiles.live import (
     LiveSettings,
     Sources,
     ensure_default,
@@ -27,6 +25,8 @@ from oi_engine.profiles import (
     list_profiles,
     read_profile,
 )
+from oi_engine.profiles.python import read_python
+from oi_engine.profiles.template import DEFAULT_PROFILE
 from oi_engine.settings import Settings, read
 
 

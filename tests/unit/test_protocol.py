@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import attrs
 
-from oi_engine import session_state
+from oi_engine.session import state as session_state
 from oi_lsp import protocol as wire
 from oi_lsp.language_server import FEATURES
 

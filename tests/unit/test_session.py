@@ -11,8 +11,8 @@ import pytest
 
 from oi_engine.errors import ModelError, OiError, SessionBusy, UnknownInput, UnknownProposal
 from oi_engine.messages import Chunk
-from oi_engine.session import Session
-from oi_engine.session_state import Snapshot
+from oi_engine.session.session import Session
+from oi_engine.session.state import Snapshot
 from oi_engine.settings import Settings
 from oi_engine.stream import check_stream
 from oi_engine.transcript import fold

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oi_engine.errors import ModelError, ModelErrorKind, OiError
-from oi_engine.session import Session
+from oi_engine.session.session import Session
 from oi_engine.settings import Settings
 from oi_engine.stream import Entry, check_stream
 from oi_engine.transcript import fold

@@ -13,26 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from oi_engine.errors import ProfileError
-from oi_engine.profile_files import parse_yaml
-from oi_engine.settings import (
-    KINDS,
-    Kind,
-    Layer,
-    Origin,
-    Problem,
-    Settings,
-    all_settings,
-    environment_layer,
-    find_setting,
-    from_text,
-    get,
-    names,
-    read,
-    resolve,
-    strictest_layer,
-)
-from oi_engine.settings_tree import NOT_SETTINGS, OLD_NAMES
-from oi_engine.settings_values import described, fit
+from oi_engine.profiles.files import parse_yaml
+from oi_engine.settings import Layer, Origin, Problem, Settings, read, resolve
+from oi_engine.settings.layers import KINDS, Kind, environment_layer, strictest_layer
+from oi_engine.settings.tree import NOT_SETTINGS, OLD_NAMES, all_settings, find_setting, get, names
+from oi_engine.settings.values import described, fit, from_text
 
 WORDS = """
     llm.model llm.temperature llm.context_window llm.max_tokens llm.max_output llm.api_base llm.api_key llm.api_version

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oi_engine.settings import all_settings
-from oi_engine.settings_docs import markdown
+from oi_engine.settings.docs import markdown
+from oi_engine.settings.tree import all_settings
 
 DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from oi_engine.errors import ModelError
-from oi_engine.session import Session
+from oi_engine.session.session import Session
 from oi_engine.settings import Settings
 from oi_engine.terminal.ask import Interrupted, Left, Verdict, block_content, is_open_block
 from oi_engine.terminal.ask_lines import LineReader, PipeAsker

@@ -11,7 +11,7 @@ from attrs import define, field
 from rich.text import Text
 
 from oi_engine.messages import Chunk
-from oi_engine.session_state import PendingInput, Snapshot, State
+from oi_engine.session.state import PendingInput, Snapshot, State
 from oi_engine.stream import Entry, Stream
 from oi_engine.terminal.cell_view import OUTPUT_LIMIT
 from oi_engine.terminal.gallery import Gallery

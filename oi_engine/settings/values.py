@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from attrs import NOTHING
 
-from oi_engine.settings_tree import Setting
+from oi_engine.settings.tree import Setting
 
 _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")

@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 from attrs import NOTHING, Factory, define, field, frozen
 
-from oi_engine.settings_tree import (
+from oi_engine.settings.tree import (
     MODES,
     NOT_SETTINGS,
     OLD_NAMES,
@@ -36,7 +36,7 @@ from oi_engine.settings_tree import (
     get,
     names,
 )
-from oi_engine.settings_values import described, fit, from_text, shown
+from oi_engine.settings.values import described, fit, from_text, shown
 
 __all__ = [
     "KINDS",

@@ -21,11 +21,11 @@ from oi_engine.computer.computer import Computer, RuntimeMaker
 from oi_engine.errors import OiError, SessionBusy, UnknownInput, UnknownProposal
 from oi_engine.messages import Chunk, Message, new_id, now
 from oi_engine.models.model import Model
-from oi_engine.session_state import PendingInput, Queued, Snapshot, State, Stopped, Ticket, UsageTotals
+from oi_engine.session.state import PendingInput, Queued, Snapshot, State, Stopped, Ticket, UsageTotals
+from oi_engine.session.turn import Decision, OwnCode, Request, Turn
 from oi_engine.settings import Settings
 from oi_engine.stream import Entry, Stream
 from oi_engine.transcript import Transcript
-from oi_engine.turn import Decision, OwnCode, Request, Turn
 
 log = logging.getLogger(__name__)
 

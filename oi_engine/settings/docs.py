@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from oi_engine.settings import KINDS, Setting, all_settings
-from oi_engine.settings_tree import MODES, NO_EFFECT, NOT_SETTINGS, Scope
-from oi_engine.settings_values import described
+from oi_engine.settings.layers import KINDS
+from oi_engine.settings.tree import MODES, NO_EFFECT, NOT_SETTINGS, Scope, Setting, all_settings
+from oi_engine.settings.values import described
 
 _HEAD = """\
 # Settings

@@ -10,8 +10,7 @@ from difflib import get_close_matches
 from types import FrameType
 from typing import Any
 
-from oi_engine.settings import all_settings, find_setting
-from oi_engine.settings_tree import NOT_SETTINGS, OLD_NAMES, SECTIONS
+from oi_engine.settings.tree import NOT_SETTINGS, OLD_NAMES, SECTIONS, all_settings, find_setting
 
 _PLAIN = (type(None), bool, int, float, str)
 

@@ -1,6 +1,6 @@
 """Runs one Python profile, in a process of its own, and writes what it set as JSON: started by ``profile_python``.
 
-``python -P profile_runner.py <profile>``. What the profile prints goes to stderr; what is written to the standard
+``python -P runner.py <profile>``. What the profile prints goes to stderr; what is written to the standard
 output that the process was given is one object: that of ``Notes.result``, or
 ``{"error": text, "line": number or null, "column": number or null}``.
 """
@@ -18,10 +18,10 @@ from typing import Any, NoReturn
 
 if __name__ == "__main__":
     # This project's own modules, wherever the process was started and whatever is installed.
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import oi_engine
-from oi_engine.profile_recorder import Notes, Recorder
+from oi_engine.profiles.recorder import Notes, Recorder
 
 
 def run(path: str) -> dict[str, Any]:

@@ -19,11 +19,11 @@ from attrs import Factory, field, frozen
 
 from oi_engine import paths
 from oi_engine.errors import ProfileError, ProfileNotFound
-from oi_engine.profile_files import Parsed, read_file
-from oi_engine.profile_python import read_python
-from oi_engine.profile_template import DEFAULT_PROFILE
-from oi_engine.profile_watch import FileWatcher
-from oi_engine.settings import Kind, Layer, Problem, Resolved, environment_layer, resolve, strictest_layer
+from oi_engine.profiles.files import Parsed, read_file
+from oi_engine.profiles.python import read_python
+from oi_engine.profiles.template import DEFAULT_PROFILE
+from oi_engine.profiles.watch import FileWatcher
+from oi_engine.settings.layers import Kind, Layer, Problem, Resolved, environment_layer, resolve, strictest_layer
 
 EXTENSIONS = (".yaml", ".yml", ".json", ".py")
 """Of profiles, in the order in which they are tried."""

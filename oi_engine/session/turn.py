@@ -33,8 +33,8 @@ from oi_engine.models import model as models
 from oi_engine.models.model import Model
 from oi_engine.models.prompt import build_request
 from oi_engine.models.reply import ReplyParser
-from oi_engine.reply_writer import Block, ReplyWriter
-from oi_engine.session_state import PendingInput, Snapshot, State, UsageTotals
+from oi_engine.session.reply_writer import Block, ReplyWriter
+from oi_engine.session.state import PendingInput, Snapshot, State, UsageTotals
 from oi_engine.settings import Settings
 from oi_engine.stream import Stream
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from oi_engine.errors import ProfileError
-from oi_engine.profile_files import Parsed
+from oi_engine.profiles.files import Parsed
 
 PATIENCE = 20.0
 """Seconds that a profile may run."""
@@ -34,7 +34,7 @@ async def read_python(path: Path, environ: Mapping[str, str] | None = None, pati
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
-        str(Path(__file__).with_name("profile_runner.py").absolute()),
+        str(Path(__file__).with_name("runner.py").absolute()),
         str(path),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

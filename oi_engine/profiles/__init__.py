@@ -1,0 +1,1 @@
+"""Profiles: the files that settings come from, read and watched."""
