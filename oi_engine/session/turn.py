@@ -28,7 +28,7 @@ from oi_engine.computer.runtime import (
     Text,
 )
 from oi_engine.errors import ComputerError, LanguageUnavailable, ModelError, OiError
-from oi_engine.messages import Chunk, Content, Message, new_id
+from oi_engine.messages import Chunk, Content, Message, Recipient, new_id
 from oi_engine.models import model as models
 from oi_engine.models.model import Model
 from oi_engine.models.prompt import build_request
@@ -139,7 +139,9 @@ class Turn:
         if self.stopping:
             self._stream.put(Chunk("user", "command", content="stop", id=new_id("m")))
             self._answer_rest("The person stopped this turn; the code did not run.")
-            self._note(" ".join(["The person stopped this turn.", *self.stop_notes]), None)
+            for note in self.stop_notes:
+                self._note(note, None)
+            self._note("The person stopped this turn.", None, recipient="assistant")
         elif task.cancelled():
             self._answer_rest("The session was closed; the code did not run.")
         else:
@@ -171,7 +173,7 @@ class Turn:
                     if isinstance(event, models.Usage):
                         self._account(event)
                     elif isinstance(event, models.Notice):
-                        self._note(event.text, None, to_model=False)
+                        self._note(event.text, None, recipient="user")
                     else:
                         writer.write(parser.feed(event))
             writer.write(parser.finish())
@@ -299,7 +301,7 @@ class Turn:
             case InputTaken() if not self.stopping:
                 self._host.show_input(None)
             case Notice(text):
-                self._note(text, block, to_model=False)
+                self._note(text, block, recipient="user")
             case _:
                 pass
 
@@ -322,6 +324,7 @@ class Turn:
         return Cell(self._host.id, block.language, block.code, self._host.cwd)
 
     def _answer(self, block: Block, text: str) -> None:
+        """Tell why a block did not run."""
         self._unanswered.remove(block)
         self._note(text, block)
 
@@ -329,13 +332,11 @@ class Turn:
         for block in list(self._unanswered):
             self._answer(block, text)
 
-    def _note(self, text: str, block: Block | None, *, to_model: bool = True) -> None:
-        """A word from the computer to the person and, as a rule, to the model; nothing where there is no word."""
-        if not text:
-            return
-        recipient = None if to_model else "user"
-        parent = block.message_id if block else None
-        self._write(Message("computer", "message", text, recipient=recipient, parent=parent))  # type: ignore[arg-type]
+    def _note(self, text: str, block: Block | None, *, recipient: Recipient | None = None) -> None:
+        """A word from the computer to the person and the model, or to one of them; nothing where there is no word."""
+        if text:
+            parent = block.message_id if block else None
+            self._write(Message("computer", "message", text, recipient=recipient, parent=parent))
 
     def _write(self, message: Message) -> None:
         self._stream.open(
@@ -350,7 +351,7 @@ class Turn:
 def _ending(finished: Finished, *, stopped: bool) -> str:
     """How a run ended, where the output alone does not tell."""
     if finished.status == "interrupted":
-        return "The person stopped the program; variables are kept." if stopped else "The program was interrupted."
+        return "Stopped; variables are kept." if stopped else "Interrupted; variables are kept."
     if finished.status == "died":
         return f"The kernel died ({finished.detail}). Variables are gone; the next run starts a fresh one."
     return f"{finished.detail}." if finished.detail else ""
