@@ -31,6 +31,9 @@ from oi_engine.version import __version__
 
 log = logging.getLogger(__name__)
 
+_LEAVE_SECONDS = 2.0
+"""How long leaving in good order may take once the terminal is gone."""
+
 
 @frozen
 class ChatOptions:
@@ -172,10 +175,18 @@ def _leave_without_reader() -> Callable[[], None]:
     assert main is not None
 
     def leave() -> None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _nowhere(sys.stdout.fileno())
         main.cancel()
 
     return leave
+
+
+def _nowhere(*descriptors: int) -> None:
+    """Have these descriptors lead nowhere: what is written to them is gone, and reading from them ends at once."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in descriptors:
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
 
 
 def _history() -> Path | None:
@@ -197,7 +208,13 @@ def _signals(talk: Chat, quiet: TtyMode | None) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     main = asyncio.current_task()
     assert main is not None
-    leaving = (signal.SIGTERM, signal.SIGHUP)
+
+    def hang_up() -> None:
+        # The terminal is gone: putting the screen in order would fail, and its failures could not be shown.
+        _nowhere(0, 1, 2)
+        main.cancel()
+        # Kernels end with this process, however it ends.
+        loop.call_later(_LEAVE_SECONDS, os._exit, 128 + signal.SIGHUP)
 
     def go_on() -> None:
         if quiet is not None:
@@ -206,12 +223,12 @@ def _signals(talk: Chat, quiet: TtyMode | None) -> Iterator[None]:
 
     loop.add_signal_handler(signal.SIGINT, talk.interrupt)
     loop.add_signal_handler(signal.SIGCONT, go_on)
-    for number in leaving:
-        loop.add_signal_handler(number, main.cancel)
+    loop.add_signal_handler(signal.SIGTERM, main.cancel)
+    loop.add_signal_handler(signal.SIGHUP, hang_up)
     try:
         yield
     finally:
-        for number in (signal.SIGINT, signal.SIGCONT, *leaving):
+        for number in (signal.SIGINT, signal.SIGCONT, signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
 
 
@@ -225,7 +242,14 @@ class _Reporter(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show one record; records of other threads are handed over to the event loop."""
-        self._loop.call_soon_threadsafe(self._say, redact(self.format(record)))
+        self._loop.call_soon_threadsafe(self._tell, redact(self.format(record)))
+
+    def _tell(self, text: str) -> None:
+        try:
+            self._say(text)
+        except OSError:
+            # Nobody can see it, and a log of that failure would come here again, and so on for ever.
+            logging.getLogger().removeHandler(self)
 
 
 def _report_logs(say: Callable[..., None], stack: contextlib.ExitStack, *, verbose: bool) -> None:

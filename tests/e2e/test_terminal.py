@@ -156,6 +156,30 @@ def test_ask_approve_see_the_output_and_leave(terminal: Terminal) -> None:
     until(lambda: not terminal.processes(), lambda: f"left behind: {terminal.processes()}")
 
 
+@pytest.mark.parametrize(
+    ("said", "awaited", "key"),
+    [
+        ("", "\n>", ""),
+        ("hello", "Run this?", ""),
+        ("run something long", "still counting: 1", "y"),
+        ("ask me something", "What is your name?", "y"),
+    ],
+    ids=["at the prompt", "at the question", "while code runs", "while a program asks"],
+)
+def test_when_the_terminal_is_gone_nothing_stays(terminal: Terminal, said: str, awaited: str, key: str) -> None:
+    terminal.start(command("demo"))
+    terminal.until_prompt()
+    if said:
+        terminal.say(said)
+        terminal.until("Run this?")
+    if key:
+        terminal.keys(key)
+    terminal.until(awaited)
+    assert terminal.processes() != []
+    terminal.stop()
+    assert terminal.processes() == []
+
+
 def test_other_keys_repeat_the_question_and_no_gives_a_reason(terminal: Terminal) -> None:
     terminal.start(command("demo"))
     terminal.until_prompt()
