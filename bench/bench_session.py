@@ -27,6 +27,8 @@ from tests.fakes.openai_server import OpenAiServer, Reply, delta, ending, role
 
 MODEL = "openai/scripted"
 CHUNKS = 5_000
+WORDS = "".join(f"w{number % 1000:03} " for number in range(CHUNKS))
+"""As many words of five characters as there are chunks; LiteLLM fails a reply that repeats one chunk too often."""
 Json = dict[str, Any]
 Script = Any
 
@@ -38,7 +40,7 @@ async def talking(script: Script, **settings: object) -> AsyncIterator[tuple[Lsp
         llm = {"model": MODEL, "api_base": provider.base_url, "api_key": "x", "supports_functions": True}
         await client.initialize({"oi": {"protocolVersion": 1}, "settings": {"llm": llm, **settings}})
         session = await client.new_session()
-        await client.turn(session, "warm up")
+        await client.ended(session, await client.turn(session, "warm up"))
         yield client, session, provider
 
 
@@ -49,20 +51,20 @@ def _after_warm_up(script: list[Response]) -> Callable[[Recorded], Response]:
 
 async def five_thousand_chunks() -> list[Row]:
     """5,000 chunks from the provider to the client, text and one tool call, beside LiteLLM alone."""
-    text = "word " * CHUNKS
-    async with talking([batched(Reply.text(text, size=5)), batched(Reply.tool_call("python", text, size=5))]) as (
+    async with talking([batched(Reply.text(WORDS, size=5)), batched(Reply.tool_call("python", WORDS, size=5))]) as (
         client,
         session,
         _,
     ):
         began = time.perf_counter()
-        await client.turn(session, "go")
+        await whole_turn(client, session)
+        assert client.of(session).text("message", None).endswith(WORDS), "the reply did not arrive whole"
         plain = CHUNKS / (time.perf_counter() - began)
         began = time.perf_counter()
         await client.command("oi.chat.send", sessionId=session, content="call")
         await client.proposal(session)
         call = CHUNKS / (time.perf_counter() - began)
-    alone = await _litellm_alone(text)
+    alone = await _litellm_alone()
     return [
         ("5,000 text chunks, provider to client", plain, alone, "/s", "no slower than LiteLLM alone"),
         ("5,000 chunks of one tool call, provider to proposal", call, alone, "/s", "as text"),
@@ -84,7 +86,7 @@ async def write_to_read() -> list[Row]:
         _,
     ):
         watch(client, session, note)
-        await client.turn(session, "go")
+        await whole_turn(client, session)
     return [
         ("provider's write to client's read at 200/s, p50", percentile(delays, 50) * 1e3, None, "ms", "2 ms"),
         ("provider's write to client's read at 200/s, p99", percentile(delays, 99) * 1e3, None, "ms", "5 ms"),
@@ -121,7 +123,7 @@ async def _runs(language: str, code: str, count: int) -> tuple[float, float]:
         if chunk.get("format") == "output":
             outputs.append(now)
             if language == "python":
-                printed.append(float(chunk["content"]))
+                printed.extend(float(stamp) for stamp in chunk["content"].split())
 
     async with OpenAiServer(reply) as provider, server(PRODUCT) as client:
         llm = {"model": MODEL, "api_base": provider.base_url, "api_key": "x", "supports_functions": True}
@@ -133,7 +135,8 @@ async def _runs(language: str, code: str, count: int) -> tuple[float, float]:
             proposal = await client.proposal(session)
             approved = time.monotonic()
             await client.command("oi.code.approve", sessionId=session, proposalId=proposal["id"])
-            await client.proposal(session)
+            follower = client.of(session)
+            await client.until(lambda: follower.state.get("proposal", proposal) != proposal)  # noqa: B023
             waits.append(outputs[-1] - approved)
         await client.command("oi.chat.stop", sessionId=session)
     between = [later - earlier for earlier, later in zip(printed[2:], arrivals[3:], strict=False)]
@@ -209,8 +212,7 @@ async def a_long_conversation() -> list[Row]:
 
 async def longest_stall() -> list[Row]:
     """The longest time that the event loop was not served: worker starting, 5,000 chunks, kernel starting, a run."""
-    text = "word " * CHUNKS
-    replies = iter([batched(Reply.text(text, size=5)), Reply.tool_call("python", "print(1)"), Reply.text("done")])
+    replies = iter([batched(Reply.text(WORDS, size=5)), Reply.tool_call("python", "print(1)"), Reply.text("done")])
     async with OpenAiServer(lambda _: next(replies)) as provider:
         llm = LlmSettings(model=MODEL, api_base=provider.base_url, api_key="x", supports_functions=True)
         engine = Engine(Settings(llm=llm, auto_run=True))
@@ -286,6 +288,19 @@ def batched(response: Response, size: int = 16) -> Response:
     return Response.events(batches())
 
 
+async def whole_turn(client: LspClient, session: str) -> None:
+    """Send a message and wait for the end of its turn, at the cost of one look at each chunk."""
+    ended = asyncio.Event()
+
+    def note(chunk: Json, now: float) -> None:
+        if chunk["type"] == "status":
+            ended.set()
+
+    watch(client, session, note)
+    await client.turn(session, "go")
+    await asyncio.wait_for(ended.wait(), 60)
+
+
 def watch(client: LspClient, session: str, note: Callable[[Json, float], None]) -> None:
     """Have ``note`` called with every chunk at the moment when it was read."""
     follower = client.of(session)
@@ -301,7 +316,9 @@ def watch(client: LspClient, session: str, note: Callable[[Json, float], None]) 
 
 
 _ALONE = """
-import asyncio, json, sys, time, litellm
+import asyncio, json, os, sys, time
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+import litellm
 async def main(url):
     messages = [{"role": "user", "content": "go"}]
     ask = dict(model="openai/scripted", api_base=url, api_key="x", stream=True, messages=messages)
@@ -313,9 +330,9 @@ asyncio.run(main(sys.argv[1]))
 """
 
 
-async def _litellm_alone(text: str) -> float:
+async def _litellm_alone() -> float:
     """Chunks a second of LiteLLM's asynchronous interface with nothing around it, in a process of its own."""
-    replies = iter([Reply.text("ready"), batched(Reply.text(text, size=5))])
+    replies = iter([Reply.text("ready"), batched(Reply.text(WORDS, size=5))])
     async with OpenAiServer(lambda _: next(replies)) as provider:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-c", _ALONE, provider.base_url, stdout=asyncio.subprocess.PIPE
