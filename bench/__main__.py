@@ -29,9 +29,10 @@ def _run(module: str) -> None:
     for benchmark in importlib.import_module(f"bench.{module}").BENCHES:
         began = time.monotonic()
         rows: list[Row] = asyncio.run(benchmark())
-        for name, measured, baseline, unit, target in rows:
-            against = "" if baseline is None else f"{_figure(baseline)} {unit}"
-            print(f"{name:<62} {_figure(measured) + ' ' + unit:>12} {against:>12}  {target}", flush=True)
+        for row in rows:
+            against = "" if row.baseline is None else f"{_figure(row.baseline)} {row.unit}"
+            measured = f"{_figure(row.measured)} {row.unit}"
+            print(f"{row.name:<62} {measured:>12} {against:>12}  {row.target}", flush=True)
         print(f"    ({benchmark.__name__}: {time.monotonic() - began:.0f} s, load {_load()})", file=sys.stderr)
 
 

@@ -1,14 +1,9 @@
-"""Shells and node behind the driver protocol: ``python -m bench.bench_drivers``.
-
-``BENCHES`` is a list of coroutine functions; each gives rows ``(what, measured, to reach, unit)``, where ``to reach``
-may be ``None``.
-"""
+"""Shells and node behind the driver protocol."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import statistics
 import tempfile
 import threading
@@ -16,13 +11,12 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from bench.rows import Row
 from oi_engine.computer.driver import Driver
 from oi_engine.computer.drivers.node import NODE
 from oi_engine.computer.drivers.shell import BASH
 from oi_engine.computer.repl import ReplRuntime
 from oi_engine.computer.runtime import Text
-
-Row = tuple[str, float, float | None, str]
 
 _PRINTED = 100_000_000
 
@@ -82,7 +76,7 @@ async def bench_start() -> list[Row]:
             await runtime.start()
             found.append((time.perf_counter() - began) * 1000)
             await runtime.close()
-        rows.append((f"{driver.language}: start to ready, median", statistics.median(found), None, "ms"))
+        rows.append(Row(f"{driver.language}: start to ready, median", statistics.median(found), None, "ms"))
     return rows
 
 
@@ -94,11 +88,11 @@ async def bench_shell() -> list[Row]:
         stops = await _stops(runtime, "echo go; while :; do :; done", 100)
         sleeps = await _stops(runtime, "echo go; sleep 1000", 30)
         return [
-            ("shell: run to first output, warm, median", statistics.median(first), 6, "ms"),
-            ("shell: the same, p99", first[-2], None, "ms"),
-            ("shell: stop of `while :; do :; done`, median of 100", statistics.median(stops), None, "ms"),
-            ("shell: the same, p99", stops[-2], 100, "ms"),
-            ("shell: stop of `sleep 1000`, the longest of 30", sleeps[-1], 100, "ms"),
+            Row("shell: run to first output, warm, median", statistics.median(first), None, "ms", "6 ms"),
+            Row("shell: the same, p99", first[-2], None, "ms"),
+            Row("shell: stop of `while :; do :; done`, median of 100", statistics.median(stops), None, "ms"),
+            Row("shell: the same, p99", stops[-2], None, "ms", "100 ms"),
+            Row("shell: stop of `sleep 1000`, the longest of 30", sleeps[-1], None, "ms", "100 ms"),
         ]
 
     return await _with(BASH, measure)
@@ -111,8 +105,8 @@ async def bench_node() -> list[Row]:
         first = await _first_output(runtime, "console.log('hello')", 200)
         stops = await _stops(runtime, "console.log('go'); while (true) {}", 30)
         return [
-            ("javascript: run to first output, warm, median", statistics.median(first), 6, "ms"),
-            ("javascript: stop of `while (true) {}`, the longest of 30", stops[-1], 100, "ms"),
+            Row("javascript: run to first output, warm, median", statistics.median(first), None, "ms", "6 ms"),
+            Row("javascript: stop of `while (true) {}`, the longest of 30", stops[-1], None, "ms", "100 ms"),
         ]
 
     return await _with(NODE, measure)
@@ -144,9 +138,9 @@ async def _much_output(runtime: ReplRuntime) -> list[Row]:
     sampler.join()
     assert size == _PRINTED
     return [
-        ("shell: 100 MB printed", took, None, "s"),
-        ("shell: the same, growth of memory", (peak[0] - before) / 1e6, 20, "MB"),
-        ("shell: the same, longest stall of the event loop", await stalls, 20, "ms"),
+        Row("shell: 100 MB printed", took, None, "s"),
+        Row("shell: the same, growth of memory", (peak[0] - before) / 1e6, None, "MB", "20 MB"),
+        Row("shell: the same, longest stall of the event loop", await stalls, None, "ms", "20 ms"),
     ]
 
 
@@ -170,15 +164,3 @@ def _resident() -> int:
 
 
 BENCHES: list[Callable[[], Awaitable[list[Row]]]] = [bench_start, bench_shell, bench_node, bench_much_output]
-
-
-async def _main() -> None:
-    width = min(shutil.get_terminal_size().columns, 100)
-    for bench in BENCHES:
-        for what, measured, reach, unit in await bench():
-            goal = "" if reach is None else f"(to reach: {reach:g} {unit})"
-            print(f"{what:{width - 40}} {measured:8.2f} {unit:3} {goal}")
-
-
-if __name__ == "__main__":
-    asyncio.run(_main())

@@ -49,18 +49,18 @@ async def many_conversations() -> list[Row]:
         assert len(store.search("needle", 20)) == 5
         scan = _median(lambda: _scan(store, "needle"), 3)
         return [
-            ("list: first page of 5,000 conversations", _median(lambda: store.page(50)), None, "ms", "≤ 50 ms"),
-            ("list: the next page", _median(lambda: store.page(50, first[-1])), None, "ms", "≤ 50 ms"),
-            (
+            Row("list: first page of 5,000 conversations", _median(lambda: store.page(50)), None, "ms", "≤ 50 ms"),
+            Row("list: the next page", _median(lambda: store.page(50, first[-1])), None, "ms", "≤ 50 ms"),
+            Row(
                 "search: a rare word (baseline: no index)",
                 _median(lambda: store.search("needle")),
                 scan,
                 "ms",
                 "≤ 50 ms",
             ),
-            ("search: two words", _median(lambda: store.search("plot12 sum3")), None, "ms", "≤ 50 ms"),
-            ("search: a word that every message has", _median(lambda: store.search("the")), None, "ms", "≤ 50 ms"),
-            ("search: a begun word", _median(lambda: store.search("da")), None, "ms", "≤ 50 ms"),
+            Row("search: two words", _median(lambda: store.search("plot12 sum3")), None, "ms", "≤ 50 ms"),
+            Row("search: a word that every message has", _median(lambda: store.search("the")), None, "ms", "≤ 50 ms"),
+            Row("search: a begun word", _median(lambda: store.search("da")), None, "ms", "≤ 50 ms"),
         ]
 
 
@@ -89,11 +89,11 @@ async def long_conversation() -> list[Row]:
             copy = _median(lambda: store.branch(conversation.id, opened.messages[-1].id), 1)
             gone = _median(lambda: store.delete(conversation.id), 1)
         return [
-            ("open: the end of 30,000 messages", shown, None, "ms", "≤ 200 ms"),
-            ("open: all 30,000 messages", whole, None, "ms", ""),
-            ("restore: 30,000 messages into a stream", back, None, "ms", ""),
-            ("branch: 30,000 messages", copy, None, "ms", ""),
-            ("delete: 30,000 messages", gone, None, "ms", ""),
+            Row("open: the end of 30,000 messages", shown, None, "ms", "≤ 200 ms"),
+            Row("open: all 30,000 messages", whole, None, "ms", ""),
+            Row("restore: 30,000 messages into a stream", back, None, "ms", ""),
+            Row("branch: 30,000 messages", copy, None, "ms", ""),
+            Row("delete: 30,000 messages", gone, None, "ms", ""),
         ]
 
 
@@ -106,7 +106,7 @@ async def recording() -> list[Row]:
         stream.subscribe(recorder)
         recorded = _stream_out(stream)
         recorder.close()
-        return [("record: a chunk, as the event loop sees it", recorded, alone, "µs", "")]
+        return [Row("record: a chunk, as the event loop sees it", recorded, alone, "µs", "")]
 
 
 def _stream_out(stream: Stream, chunks: int = 20_000) -> float:

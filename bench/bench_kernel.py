@@ -18,21 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from attrs import frozen
 
+from bench.rows import Row
 from oi_engine.computer.kernel import PythonKernel
 from oi_engine.computer.runtime import Spilled, Text
-
-
-@frozen
-class Row:
-    """One number: ``measured`` and ``baseline`` in ``unit``."""
-
-    name: str
-    measured: float
-    baseline: float | None
-    unit: str
-    target: float
 
 
 class Stalls:
@@ -102,7 +91,7 @@ async def _first_output_bare(client: Any, code: str) -> float:
             return first
 
 
-async def start() -> Row:
+async def start() -> list[Row]:
     """A kernel's start, from nothing to ready, the import of jupyter_client not counted."""
     kernel = PythonKernel(cwd=Path(tempfile.gettempdir()), env=dict(os.environ), python=sys.executable)
     await kernel.start()
@@ -114,10 +103,10 @@ async def start() -> Row:
     begun = time.perf_counter()
     async with _bare_client():
         baseline = time.perf_counter() - begun
-    return Row("python kernel: start to ready", measured * 1000, baseline * 1000, "ms", 1000)
+    return [Row("python kernel: start to ready", measured * 1000, baseline * 1000, "ms", "1000 ms")]
 
 
-async def stall_at_first_start() -> Row:
+async def stall_at_first_start() -> list[Row]:
     """The longest stall while the first kernel starts, in a fresh process: jupyter_client is imported then."""
     script = (
         "import asyncio\nfrom bench.bench_kernel import Stalls, _kernel\n"
@@ -126,20 +115,20 @@ async def stall_at_first_start() -> Row:
     )
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE)
     output, _ = await process.communicate()
-    return Row("python: longest stall, first start included", float(output), None, "ms", 20)
+    return [Row("python: longest stall, first start included", float(output), None, "ms", "20 ms")]
 
 
-async def first_output() -> Row:
+async def first_output() -> list[Row]:
     """From an approved cell to its first output, warm."""
     async with _kernel() as kernel:
         measured = [await _first_output(kernel, f"print({i})") for i in range(60)]
     async with _bare_client() as client:
         baseline = [await _first_output_bare(client, f"print({i})") for i in range(60)]
     medians = statistics.median(measured) * 1000, statistics.median(baseline) * 1000
-    return Row("python: approved to first output, warm", *medians, "ms", 6)
+    return [Row("python: approved to first output, warm", *medians, "ms", "6 ms")]
 
 
-async def paced_lines() -> Row:
+async def paced_lines() -> list[Row]:
     """100 lines printed over 2 s: when the last is there."""
     code = "import time\nbegun = time.monotonic()\nfor i in range(1, 101):\n"
     code += "    time.sleep(max(0, begun + i * 0.02 - time.monotonic()))\n    print(i)"
@@ -148,10 +137,10 @@ async def paced_lines() -> Row:
         async for event in kernel.run(code):
             if isinstance(event, Text):
                 last = time.perf_counter() - begun
-    return Row("python: 100 lines over 2 s, last line shown", last, None, "s", 2.05)
+    return [Row("python: 100 lines over 2 s, last line shown", last, None, "s", "2.05 s")]
 
 
-async def stop() -> Row:
+async def stop() -> list[Row]:
     """``while True: pass`` stopped, with state kept: the 99th percentile of 30."""
     took = []
     async with _kernel() as kernel:
@@ -167,7 +156,7 @@ async def stop() -> Row:
             kept = [event async for event in kernel.run("state")]
             if not stopped or Text(f"{i}\n", "result") not in kept:
                 raise RuntimeError("the cell did not stop, or its state was lost")
-    return Row("python: stop of `while True: pass`, p99 of 30", sorted(took)[-1] * 1000, None, "ms", 100)
+    return [Row("python: stop of `while True: pass`, p99 of 30", sorted(took)[-1] * 1000, None, "ms", "100 ms")]
 
 
 async def flood() -> list[Row]:
@@ -184,12 +173,12 @@ async def flood() -> list[Row]:
         if characters + omitted != 100_000_000:
             raise RuntimeError(f"{characters} + {omitted} characters are not 100 MB")
     return [
-        Row("python: 100 MB printed, growth of memory", (highest - before) / 1e6, None, "MB", 40),
-        Row("python: 100 MB printed, longest stall", stalls.longest, None, "ms", 20),
+        Row("python: 100 MB printed, growth of memory", (highest - before) / 1e6, None, "MB", "40 MB"),
+        Row("python: 100 MB printed, longest stall", stalls.longest, None, "ms", "20 ms"),
     ]
 
 
-BENCHES: list[Callable[[], Awaitable[Row | list[Row]]]] = [
+BENCHES: list[Callable[[], Awaitable[list[Row]]]] = [
     start,
     stall_at_first_start,
     first_output,
@@ -197,17 +186,3 @@ BENCHES: list[Callable[[], Awaitable[Row | list[Row]]]] = [
     stop,
     flood,
 ]
-
-
-async def main() -> None:
-    """Run them all and print their rows."""
-    print(f"{'':48}{'measured':>12}{'bare':>12}{'target':>10}")
-    for bench in BENCHES:
-        result = await bench()
-        for row in result if isinstance(result, list) else [result]:
-            baseline = "–" if row.baseline is None else f"{row.baseline:.2f}"
-            print(f"{row.name:48}{row.measured:12.2f}{baseline:>12}{row.target:10g} {row.unit}")
-
-
-if __name__ == "__main__":
-    asyncio.run(main())

@@ -18,13 +18,13 @@ from contextlib import asynccontextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
+from bench.rows import Row
 from oi_engine.models.model import ModelRequest, TextDelta, ToolCallDelta
 from oi_engine.models.reply import ReplyParser
 from oi_engine.models.worker_client import ModelWorker, WorkerModel
 from tests.fakes.http_server import Pause, Recorded, Response, Step
 from tests.fakes.openai_server import OpenAiServer, Reply, delta, done, ending, role
 
-Row = tuple[str, float, float | None, str, str]
 """What was measured, its value, the baseline's (where there is one), the unit, the target in words."""
 
 CHUNKS = 5_000
@@ -71,7 +71,7 @@ async def text_chunks() -> list[Row]:
     names = {"text": "5,000 text chunks", "tool": "5,000 chunks of one tool call", "tool, parsed": "the same, parsed"}
     goal = "no slower than LiteLLM alone"
     median = statistics.median
-    return [(names[kind], median(ours[kind]), median(theirs[kind]), "chunks/s", goal) for kind in names]
+    return [Row(names[kind], median(ours[kind]), median(theirs[kind]), "chunks/s", goal) for kind in names]
 
 
 async def latency() -> list[Row]:
@@ -84,8 +84,8 @@ async def latency() -> list[Row]:
             if isinstance(event, TextDelta)
         ]
     return [
-        (f"write to read at {PACE}/s, p50", _percentile(late, 50), _percentile(theirs, 50), "ms", "2"),
-        (f"write to read at {PACE}/s, p99", _percentile(late, 99), _percentile(theirs, 99), "ms", "5"),
+        Row(f"write to read at {PACE}/s, p50", _percentile(late, 50), _percentile(theirs, 50), "ms", "2"),
+        Row(f"write to read at {PACE}/s, p99", _percentile(late, 99), _percentile(theirs, 99), "ms", "5"),
     ]
 
 
@@ -117,8 +117,8 @@ async def stall() -> list[Row]:
             alone.cancel()
             await worker.close()
     return [
-        ("longest stall, worker's start and 5,000 chunks", longest, noise, "ms", "20; beside: an idle loop's"),
-        ("this process's CPU a chunk", per_chunk, None, "µs", "10"),
+        Row("longest stall, worker's start and 5,000 chunks", longest, noise, "ms", "20; beside: an idle loop's"),
+        Row("this process's CPU a chunk", per_chunk, None, "µs", "10"),
     ]
 
 
@@ -140,8 +140,8 @@ async def long_conversation() -> list[Row]:
             theirs.append((await ask({**_call("short", base), "messages": asked}))[1] * 1000)
     median = statistics.median
     return [
-        ("3,001 messages: this process's CPU", median(cpu), None, "ms", "20"),
-        ("3,001 messages: until the first word", median(whole), median(theirs), "ms", ""),
+        Row("3,001 messages: this process's CPU", median(cpu), None, "ms", "20"),
+        Row("3,001 messages: until the first word", median(whole), median(theirs), "ms", ""),
     ]
 
 
@@ -252,15 +252,3 @@ def _paced() -> Iterator[Step]:
         yield delta({"content": str(time.monotonic_ns())})
     yield from ending("stop")[:-1]
     yield done()
-
-
-async def main() -> None:
-    """Print every row."""
-    for bench in BENCHES:
-        for name, measured, baseline, unit, target in await bench():
-            beside = "" if baseline is None else f"{baseline:10,.1f}"
-            print(f"{name:50} {measured:10,.1f} {beside:>10} {unit:9} {target}", flush=True)
-
-
-if __name__ == "__main__":
-    asyncio.run(main())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import statistics
 import sys
 import time
@@ -42,8 +41,8 @@ async def start_up() -> list[Row]:
     taken, pygls_taken = (statistics.median(times[name]) * 1e3 for name in commands)
     used, pygls_used = (statistics.median(memory[name]) / 1e6 for name in commands)
     return [
-        ("spawn to initialize answered, median", taken, pygls_taken, "ms", "baseline"),
-        ("memory after initialize, median", used, pygls_used, "MB", "60 MB"),
+        Row("spawn to initialize answered, median", taken, pygls_taken, "ms", "baseline"),
+        Row("memory after initialize, median", used, pygls_used, "MB", "60 MB"),
     ]
 
 
@@ -62,12 +61,7 @@ async def memory_with_the_engine() -> list[Row]:
         await client.initialize({"oi": {"protocolVersion": 1}, "settings": {"llm": {"model": "tour"}}})
         await client.new_session()
         used = psutil.Process(client.process.pid).memory_info().rss / 1e6
-    return [("memory with the engine and one session", used, None, "MB", "60 MB")]
+    return [Row("memory with the engine and one session", used, None, "MB", "60 MB")]
 
 
 BENCHES = [start_up, memory_with_the_engine]
-
-if __name__ == "__main__":
-    for bench in BENCHES:
-        for row in asyncio.run(bench()):
-            print(*row)

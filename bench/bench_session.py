@@ -66,8 +66,8 @@ async def five_thousand_chunks() -> list[Row]:
         call = CHUNKS / (time.perf_counter() - began)
     alone = await _litellm_alone()
     return [
-        ("5,000 text chunks, provider to client", plain, alone, "/s", "no slower than LiteLLM alone"),
-        ("5,000 chunks of one tool call, provider to proposal", call, alone, "/s", "as text"),
+        Row("5,000 text chunks, provider to client", plain, alone, "/s", "no slower than LiteLLM alone"),
+        Row("5,000 chunks of one tool call, provider to proposal", call, alone, "/s", "as text"),
     ]
 
 
@@ -88,8 +88,8 @@ async def write_to_read() -> list[Row]:
         watch(client, session, note)
         await whole_turn(client, session)
     return [
-        ("provider's write to client's read at 200/s, p50", percentile(delays, 50) * 1e3, None, "ms", "2 ms"),
-        ("provider's write to client's read at 200/s, p99", percentile(delays, 99) * 1e3, None, "ms", "5 ms"),
+        Row("provider's write to client's read at 200/s, p50", percentile(delays, 50) * 1e3, None, "ms", "2 ms"),
+        Row("provider's write to client's read at 200/s, p99", percentile(delays, 99) * 1e3, None, "ms", "5 ms"),
     ]
 
 
@@ -102,9 +102,9 @@ async def approve_to_output() -> list[Row]:
         ("javascript", "console.log(1)"),
     ):
         first, after = await _runs(language, code, 12)
-        rows.append((f"{language}: approved to first output, warm", first * 1e3, None, "ms", "6 ms"))
+        rows.append(Row(f"{language}: approved to first output, warm", first * 1e3, None, "ms", "6 ms"))
         if language == "python":
-            rows.append(("last output to the next model request", after * 1e3, None, "ms", "15 ms"))
+            rows.append(Row("last output to the next model request", after * 1e3, None, "ms", "15 ms"))
     return rows
 
 
@@ -162,7 +162,7 @@ async def stops() -> list[Row]:
             show = "print(x)" if language == "python" else "echo $x"
             await client.command("oi.code.run", sessionId=session, language=language, code=show)
             await client.until(lambda: client.of(session).text().endswith("41\n"))
-        rows.append((f"stop of an endless loop, {language}, p99", percentile(taken, 99) * 1e3, None, "ms", "100 ms"))
+        rows.append(Row(f"stop of an endless loop, {language}, p99", percentile(taken, 99) * 1e3, None, "ms", "100 ms"))
     return rows
 
 
@@ -188,8 +188,9 @@ async def a_hundred_megabytes() -> list[Row]:
                 slowest = max(slowest, time.monotonic() - began)
                 peak = max(peak, process.memory_info().rss)
                 await asyncio.sleep(0.002)
-        rows.append((f"100 MB printed, {language}: growth of the server", (peak - before) / 1e6, None, "MB", "40 MB"))
-        rows.append((f"100 MB printed, {language}: slowest answer meanwhile", slowest * 1e3, None, "ms", "20 ms"))
+        grown = (peak - before) / 1e6
+        rows.append(Row(f"100 MB printed, {language}: growth of the server", grown, None, "MB", "40 MB"))
+        rows.append(Row(f"100 MB printed, {language}: slowest answer meanwhile", slowest * 1e3, None, "ms", "20 ms"))
     return rows
 
 
@@ -207,7 +208,7 @@ async def a_long_conversation() -> list[Row]:
             dear = min([await _turn_cost(long) for _ in range(5)])
         finally:
             await engine.close()
-    return [("a turn's own cost at 3,000 messages", dear * 1e3, cheap * 1e3, "ms", "30 ms")]
+    return [Row("a turn's own cost at 3,000 messages", dear * 1e3, cheap * 1e3, "ms", "30 ms")]
 
 
 async def longest_stall() -> list[Row]:
@@ -227,7 +228,7 @@ async def longest_stall() -> list[Row]:
         finally:
             watcher.cancel()
             await engine.close()
-    return [("longest stall of the event loop, a whole session", max(gaps) * 1e3, None, "ms", "20 ms")]
+    return [Row("longest stall of the event loop, a whole session", max(gaps) * 1e3, None, "ms", "20 ms")]
 
 
 async def _watch_loop(gaps: list[float]) -> None:

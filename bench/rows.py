@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-Row = tuple[str, float, float | None, str, str]
-"""Name; measured; the baseline measured in the same run, where there is one; unit; the target in words."""
+from attrs import frozen
+
+
+@frozen
+class Row:
+    """One number: ``baseline`` is measured in the same run; ``target`` is in words."""
+
+    name: str
+    measured: float
+    baseline: float | None
+    unit: str
+    target: str = ""
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
