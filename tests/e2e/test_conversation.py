@@ -177,7 +177,7 @@ async def test_stop_while_code_runs(scripted: Scripted) -> None:
         assert (await client.command("oi.chat.stop", sessionId=session))["stopped"] is True
         follower = await client.ended(session, turn)
         assert follower.text() == "before\n"
-        assert "stopping" in [state["state"] for state in follower.states]
+        assert ("user", "command", "stop") in [(c["role"], c["type"], c.get("content")) for c in follower.chunks]
         await whole(client, session)
 
 
