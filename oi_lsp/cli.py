@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from oi_engine.settings import Settings
 
 _COMMANDS = ("chat", "demo", "doctor")
 _LEVELS = ("debug", "info", "warning", "error")
@@ -123,8 +122,12 @@ def _add_chat_options(parser: argparse.ArgumentParser) -> None:
     add("--custom_instructions", "-ci", metavar="TEXT", help="added to the system message")
     add("--system_message", "-s", metavar="TEXT", help="replaces the system message")
     add("--auto_run", "--yes", "-y", action="store_true", default=None, help="run code without asking")
+    add("--profile", "-p", metavar="NAME", help="the profile: a file of the profiles folder, or a path")
+    add("--safe_mode", choices=("off", "ask", "auto"), help="whether code is scanned before it runs")
+    add("--max_budget", "-b", type=float, metavar="USD", help="US dollars that the session may cost")
+    add("--offline", action=truth, help="do nothing that needs the network, the model's own API excepted")
     add("--loop", action="store_true", default=None, help="keep the model going until it says that the task is done")
-    add("--multi_line", "-ml", action="store_true", help="take messages between two lines of ```")
+    add("--multi_line", "-ml", action="store_true", default=None, help="take messages between two lines of ```")
     add("--verbose", "-v", action="store_true", default=None, help="show the log in detail")
     from oi_engine.version import __version__
 
@@ -134,25 +137,21 @@ def _add_chat_options(parser: argparse.ArgumentParser) -> None:
 def _chat(arguments: argparse.Namespace, *, demo: bool) -> int:
     from oi_engine.terminal.main import ChatOptions, chat
 
-    settings = _settings(arguments)
-    if settings is None:
+    flags = _flags(arguments)
+    if flags is None:
         return 2
-    return chat(ChatOptions(settings, arguments.question, demo, arguments.multi_line))
+    return chat(ChatOptions(flags, arguments.question, demo))
 
 
-def _settings(arguments: argparse.Namespace) -> Settings | None:
-    """The settings that the flags make; ``None`` where a value cannot be used, which is said."""
-    from oi_engine.settings import read
+def _flags(arguments: argparse.Namespace) -> dict[str, object] | None:
+    """The flags in the shape of a profile; ``None`` where a value cannot be used, which is said."""
+    from oi_engine.settings import Layer, resolve
 
-    given = {
-        name: value
-        for name, value in vars(arguments).items()
-        if value is not None and name not in ("question", "multi_line")
-    }
-    settings, problems = read(given)
+    given = {name: value for name, value in vars(arguments).items() if value is not None and name != "question"}
+    problems = [problem for problem in resolve([Layer("session", given)]).problems if problem.severity != "note"]
     for problem in problems:
         print(f"oi-lsp: {problem}", file=sys.stderr)
-    return None if problems else settings
+    return None if problems else given
 
 
 def _doctor(arguments: argparse.Namespace) -> int:

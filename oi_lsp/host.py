@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-import attrs
 from attrs import define
 
 from oi_engine.errors import OiError, SessionBusy, UnknownInput, UnknownProposal
@@ -16,6 +15,7 @@ from oi_lsp.outbox import Feed, Outbox
 from oi_lsp.protocol import ErrorCode
 
 if TYPE_CHECKING:
+    from oi_engine.factory import Choice
     from oi_engine.session.session import Session
     from oi_engine.settings import Settings
 
@@ -34,12 +34,14 @@ class Engine(Protocol):
 
     settings: Settings
 
-    def new_session(self, *, cwd: str, settings: Settings | None = None, title: str = "") -> Session: ...
+    def new_session(self, *, cwd: str, model: Choice | None = None, title: str = "") -> Session: ...
+    async def close_session(self, session: Session) -> None: ...
     async def close(self) -> None: ...
 
 
-EngineMaker = Callable[[Mapping[str, object]], tuple[Engine, list[str]]]
-"""Makes an engine with the editor's settings; answers a sentence for each setting that was not used, too."""
+EngineMaker = Callable[[Mapping[str, object], str, Callable[[str], None]], Coroutine[Any, Any, Engine]]
+"""Makes an engine of the editor's settings, the workspace's folder ("" where there is none), and whom to tell of
+settings that are not used, a sentence each."""
 
 EngineLoader = Callable[[], EngineMaker]
 """Imports what an engine needs, which takes a while and happens in a thread."""
@@ -71,17 +73,15 @@ class SessionHost:
 
     @property
     def engine(self) -> Engine:
-        """The engine, made when it is first needed."""
+        """The engine. Raises ``OiError`` where it could not be loaded."""
         if self._engine is None:
-            self._engine, problems = self._load()(self.settings)
-            for problem in problems:
-                self.on_problem(problem)
+            raise OiError("The engine is not loaded.", "The server's log says why.")
         return self._engine
 
     async def load(self) -> None:
         """Import what the engine needs off the event loop, then make it."""
-        await asyncio.to_thread(self._load)
-        _ = self.engine
+        make = await asyncio.to_thread(self._load)
+        self._engine = await make(self.settings, self.cwd, self.on_problem)
 
     @property
     def sessions(self) -> list[Hosted]:
@@ -90,10 +90,12 @@ class SessionHost:
 
     def new(self, *, cwd: str | None = None, model: str | None = None, title: str = "") -> Hosted:
         """Open a session; its model gets ready meanwhile."""
-        settings = attrs.evolve(self.engine.settings)
+        choice = None
         if model is not None:
-            settings.llm = attrs.evolve(settings.llm, model=model)
-        session = self.engine.new_session(cwd=cwd or self.cwd or os.getcwd(), settings=settings, title=title)
+            from oi_engine.factory import Choice
+
+            choice = Choice(model, "It was chosen for this session.")
+        session = self.engine.new_session(cwd=cwd or self.cwd or os.getcwd(), model=choice, title=title)
         feed = Feed(session, self._outbox.wake) if self.streams else None
         hosted = self._sessions[session.id] = Hosted(session, feed)
         self.spawn(session.model.warm_up())
@@ -123,7 +125,7 @@ class SessionHost:
         hosted = self.find(session_id)
         if not hosted.closed:
             hosted.closed = True
-            self.spawn(hosted.session.close())
+            self.spawn(self.engine.close_session(hosted.session))
 
     def delete(self, session_id: str) -> None:
         """Close the session and forget it."""

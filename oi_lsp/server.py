@@ -24,14 +24,15 @@ _LAST_RESORT = 4.0
 
 
 def load_engine() -> EngineMaker:
-    """Import the engine. What comes back makes it, with the editor's settings over the defaults."""
-    from oi_engine import settings
-    from oi_engine.factory import Engine
-    from oi_engine.safety.secrets import take_provider_keys
+    """Import the engine. What comes back makes it: by the editor's settings, the profiles, the workspace."""
+    from pathlib import Path
 
-    def make(given: Mapping[str, object]) -> tuple[Engine, list[str]]:
-        tree, problems = settings.read(given)
-        return Engine(tree, take_provider_keys(os.environ)), problems
+    from oi_engine.factory import Engine
+    from oi_engine.profiles.live import Sources
+
+    async def make(given: Mapping[str, object], workspace: str, on_problem: Callable[[str], None]) -> Engine:
+        folders = (Path(workspace),) if workspace else ()
+        return await Engine.open(Sources(editor=given, workspaces=folders), on_problem)
 
     return make
 

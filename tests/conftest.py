@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import tempfile
 from typing import Any
 
 import pytest
@@ -11,6 +13,13 @@ from hypothesis import settings
 # A deadline for each example would be a timed assertion, and this machine may be busy.
 settings.register_profile("calm", deadline=None)
 settings.load_profile("calm")
+
+# Nothing of the person who runs the tests is read or written: profiles, conversations, keys.
+_HOME = tempfile.TemporaryDirectory(prefix="oi-tests-")
+for _kind in ("CONFIG", "DATA", "STATE", "CACHE"):
+    os.environ[f"XDG_{_kind}_HOME"] = os.path.join(_HOME.name, _kind.lower())
+for _name in [name for name in os.environ if name.endswith("_API_KEY") or name.startswith("OI_")]:
+    del os.environ[_name]
 
 _LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")
 

@@ -72,6 +72,8 @@ class Session:
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._closed = False
+        self.opening_word = ""
+        """Said before the next request: what the person and the model must know of what went before."""
 
     # --- what a front end asks for -----------------------------------------------------------------------------
 
@@ -198,6 +200,9 @@ class Session:
             return
         waiting = self._queue.popleft()
         self.stream.turn_id = waiting.turn_id
+        if self.opening_word:
+            self._say(self.opening_word)
+            self.opening_word = ""
         turn = self._turn = Turn(self, waiting.request)
         self._show(state="thinking", turn_id=waiting.turn_id, proposal=None, input=None)
         self._show_queue()

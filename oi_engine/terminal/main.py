@@ -8,19 +8,18 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from attrs import frozen
+from attrs import field, frozen
 from platformdirs import user_state_path
 
 from oi_engine.errors import OiError
 from oi_engine.factory import Choice, Engine
 from oi_engine.models import tour
+from oi_engine.profiles.live import Sources
 from oi_engine.safety.redact import redact
-from oi_engine.safety.secrets import take_provider_keys
 from oi_engine.session.session import Session
-from oi_engine.settings import Settings
 from oi_engine.terminal.ask import Asker
 from oi_engine.terminal.chat import Chat
 from oi_engine.terminal.gallery import Gallery
@@ -37,12 +36,15 @@ _LEAVE_SECONDS = 2.0
 
 @frozen
 class ChatOptions:
-    """What the command line asks for. ``question``: serve it and leave. ``demo``: the tour model, whatever is found."""
+    """What the command line asks for.
 
-    settings: Settings
+    ``flags``: settings, in the shape of a profile. ``question``: serve it and leave. ``demo``: the tour model, whatever
+    is found.
+    """
+
+    flags: Mapping[str, object] = field(factory=dict, repr=False)
     question: str | None = None
     demo: bool = False
-    multi_line: bool = False
 
 
 @frozen
@@ -87,27 +89,31 @@ def chat(options: ChatOptions) -> int:
 async def _chat(options: ChatOptions) -> int:
     if options.question is not None and not options.question.strip():
         raise OiError("The question is empty.", "Write what you want done.")
-    keys = take_provider_keys(os.environ)
-    engine = Engine(options.settings, keys)
+    problems: list[str] = []
+    here = Path.cwd()
+    engine = await Engine.open(Sources(session=options.flags, workspaces=(here,)), problems.append)
+    settings = engine.settings
     around = Surroundings.now()
     warming: asyncio.Task[None] | None = None
     with contextlib.ExitStack() as stack:
         tty = _tty(around, stack)
         try:
             choice = await _choice(engine, options.demo)
-            session = engine.new_session(cwd=os.getcwd(), settings=options.settings, model=choice)
+            session = engine.new_session(cwd=str(here), model=choice)
             renderer = _renderer(around, session)
             talk = Chat(
                 session,
                 renderer,
-                _asker(around, tty, options),
+                _asker(around, tty, multi_line=settings.multi_line),
                 lend_terminal=tty.lent if tty else contextlib.nullcontext,
                 echo=not around.stdin_tty,
             )
-            _report_logs(talk.say, stack, verbose=options.settings.verbose)
+            _report_logs(talk.say, stack, verbose=settings.verbose)
             stack.enter_context(_signals(talk, tty if around.rich else None))
             if options.question is None:
                 _greet(renderer, choice, around)
+            for problem in problems:
+                talk.say(problem)
             warming = asyncio.create_task(session.model.warm_up())
             good = await (talk.converse() if options.question is None else talk.turn(options.question))
         except asyncio.CancelledError:
@@ -157,16 +163,16 @@ def _renderer(around: Surroundings, session: Session) -> Renderer:
     return RichRenderer(look, LiveScreen(sys.stdout, lambda: look.width), gallery)
 
 
-def _asker(around: Surroundings, tty: TtyMode | None, options: ChatOptions) -> Asker:
+def _asker(around: Surroundings, tty: TtyMode | None, *, multi_line: bool) -> Asker:
     from oi_engine.terminal.ask_lines import LineAsker, LineReader, PipeAsker
 
     if tty is None:
-        return PipeAsker(LineReader(sys.stdin.fileno()), options.multi_line)
+        return PipeAsker(LineReader(sys.stdin.fileno()), multi_line)
     if around.dumb:
-        return LineAsker(LineReader(sys.stdin.fileno()), sys.stdout, tty, options.multi_line)
+        return LineAsker(LineReader(sys.stdin.fileno()), sys.stdout, tty, multi_line)
     from oi_engine.terminal.ask_keys import KeyAsker
 
-    return KeyAsker(tty, _history(), multi_line=options.multi_line)
+    return KeyAsker(tty, _history(), multi_line=multi_line)
 
 
 def _leave_without_reader() -> Callable[[], None]:

@@ -14,9 +14,8 @@ import psutil
 import pytest
 
 from tests.fakes.editor import busy
-from tests.fakes.lsp_client import DEADLINE, SCRIPTED, LspClient, server
+from tests.fakes.lsp_client import DEADLINE, PRODUCT, SCRIPTED, LspClient, server
 
-PRODUCT = (sys.executable, "-m", "oi_lsp")
 GONE_WITHIN = 5.0
 
 

@@ -8,10 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.fakes.lsp_client import LspClient, server
+from tests.fakes.lsp_client import PRODUCT, LspClient, server
 from tests.fakes.openai_server import OpenAiServer, Reply
 
-PRODUCT = (sys.executable, "-m", "oi_lsp")
 LITELLM = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 
 

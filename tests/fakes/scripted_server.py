@@ -11,10 +11,11 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
 from oi_engine import settings as tree
+from oi_engine.factory import Choice
 from oi_engine.models.model import ModelEvent, ModelRequest
 from oi_engine.session.session import Session
 from oi_engine.settings import Settings
@@ -54,13 +55,14 @@ class ScriptedEngine:
         self._script = script
         self._sessions: list[Session] = []
 
-    def new_session(self, *, cwd: str, settings: Settings | None = None, title: str = "") -> Session:
-        model = RecordingModel([_steps(reply) for reply in self._script.get("replies", [])])
-        session = Session(
-            model, lambda language, folder: TinyRuntime([]), settings or self.settings, cwd=cwd, title=title
-        )
+    def new_session(self, *, cwd: str, model: Choice | None = None, title: str = "") -> Session:
+        scripted = RecordingModel([_steps(reply) for reply in self._script.get("replies", [])])
+        session = Session(scripted, lambda language, folder: TinyRuntime([]), self.settings, cwd=cwd, title=title)
         self._sessions.append(session)
         return session
+
+    async def close_session(self, session: Session) -> None:
+        await session.close()
 
     async def close(self) -> None:
         await asyncio.gather(*(session.close() for session in self._sessions))
@@ -69,9 +71,11 @@ class ScriptedEngine:
 def load() -> EngineMaker:
     script = json.loads(os.environ.get("OI_SCRIPT", "{}"))
 
-    def make(given: Mapping[str, object]) -> tuple[Engine, list[str]]:
+    async def make(given: Mapping[str, object], workspace: str, on_problem: Callable[[str], None]) -> Engine:
         settings, problems = tree.read(given)
-        return ScriptedEngine(settings, script), problems
+        for problem in problems:
+            on_problem(problem)
+        return ScriptedEngine(settings, script)
 
     return make
 

@@ -29,7 +29,7 @@ for command in (
     ['sh', '-c', '(sleep 600 &) ; exec sleep 600'],
 ):
     subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-print('ready', os.getpid(), flush=True)
+print(f'ready {os.getpid()}', flush=True)
 while True: pass
 '''
 
@@ -37,7 +37,7 @@ async def main():
     kernel = PythonKernel(cwd=Path(sys.argv[1]), env=dict(os.environ), python=sys.executable)
     async for event in kernel.run(CELL):
         if 'ready' in getattr(event, 'text', ''):
-            os.write(1, event.text.encode())
+            os.write(1, event.text.strip().encode() + bytes([10]))
 
 asyncio.run(main())
 """

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import oi_lsp.server
+from oi_engine.settings import read
 from oi_engine.terminal import main as terminal
 from oi_engine.terminal.main import ChatOptions
 from oi_engine.version import __version__
@@ -103,13 +104,14 @@ def test_the_flags_become_settings(chats: list[ChatOptions]) -> None:
     for words in (long, short, long.replace("_", "-")):
         assert cli.main(["chat", *words.split(), "what?"]) == 7
     first, *others = chats
-    llm = first.settings.llm
+    settings, problems = read(first.flags)
+    assert problems == []
+    llm = settings.llm
     assert (llm.model, llm.temperature, llm.context_window, llm.max_tokens, llm.max_output) == ("m", 0.5, 9, 8, 7)
     assert (llm.api_base, llm.api_key, llm.api_version, llm.supports_functions) == ("b", "k", "v", False)
-    settings = first.settings
     assert (settings.custom_instructions, settings.system_message) == ("c", "s")
-    assert (settings.auto_run, settings.loop, settings.verbose) == (True, True, True)
-    assert (first.question, first.multi_line, first.demo) == ("what?", True, False)
+    assert (settings.auto_run, settings.loop, settings.verbose, settings.multi_line) == (True, True, True, True)
+    assert (first.question, first.demo) == ("what?", False)
     assert others == [first, first]
 
 
@@ -118,8 +120,7 @@ def test_without_flags_the_defaults_hold_and_nothing_runs_unasked(chats: list[Ch
     (options,) = chats
     assert options.demo
     assert options.question is None
-    assert options.settings.auto_run is False
-    assert options.settings.llm.temperature == 0.0
+    assert options.flags == {}
 
 
 def test_the_server_path_imports_nothing_that_it_does_not_need() -> None:

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -37,12 +37,15 @@ class NoSessions:
     def new_session(self, **_: object) -> Any:
         raise AssertionError("no session was asked for")
 
+    async def close_session(self, session: object) -> None:
+        raise AssertionError("no session is there")
+
     async def close(self) -> None: ...
 
 
 def load() -> EngineMaker:
-    def make(_: Mapping[str, object]) -> tuple[Engine, list[str]]:
-        return NoSessions(), []
+    async def make(given: Mapping[str, object], workspace: str, on_problem: Callable[[str], None]) -> Engine:
+        return NoSessions()
 
     return make
 
@@ -109,7 +112,7 @@ async def test_an_engine_that_cannot_be_loaded_is_said_and_the_server_goes_on() 
         go_on.set()
         assert await serving == 0
     assert b"The engine could not be loaded: no module named tea" in seen
-    assert b'"code": -32603' in seen
+    assert b"The engine is not loaded." in seen
 
 
 async def test_the_end_of_a_watched_process_is_told() -> None:
