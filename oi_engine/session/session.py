@@ -95,7 +95,7 @@ class Session:
     def send(self, content: str | Sequence[Message]) -> Ticket:
         """Ask the model. In mid-turn the message is queued, visibly."""
         messages = [Message("user", "message", content)] if isinstance(content, str) else list(content)
-        if not any(message.content for message in messages):
+        if not any(message.text.strip() for message in messages):
             raise OiError("The message is empty.", "Write what you want done.")
         return self._request(Request(tuple(messages)))
 
@@ -234,7 +234,7 @@ class Session:
     def _decide(self, decision: Decision) -> str:
         if self._turn is None or self._snapshot.turn_id is None:
             raise UnknownProposal("No proposal waits for a decision.")
-        self._show(proposal=None)
+        self._show(state="running" if decision.grant else "thinking", proposal=None)
         self._turn.decide(decision)
         return self._snapshot.turn_id
 
