@@ -366,7 +366,7 @@ async def test_tokens_are_counted_without_the_network(model: WorkerModel) -> Non
     assert tokenizer is not None
     one, none, many = await tokenizer.count(["hello", "", "word " * 1000])
     assert (one, none) == (1, 0)
-    assert 1000 <= many <= 1001
+    assert 1000 <= many <= 1010  # of long text LiteLLM counts samples
     for name in ("meta-llama/llama-3-8b", "anthropic/claude-sonnet-4-5", "nonsense"):
         other = (await model.info(name)).tokenizer
         assert other is not None
