@@ -105,7 +105,8 @@ class Conversation:
             room = self._room(window, info, style, ask)
             for notice in await self._trim(window, room, info, ask):
                 yield notice
-            await self._watch(self._kept(room), info, ask, spent)
+            for notice in await self._watch(self._kept(room), info, ask, spent):
+                yield notice
             async with contextlib.aclosing(self._summarise(window, ask)) as told:
                 async for said in told:
                     spent += (said.cost or 0.0) if isinstance(said, Usage) else 0.0
@@ -128,12 +129,17 @@ class Conversation:
         if self._seen != messages[:common]:
             pairs = enumerate(zip(self._seen, messages, strict=False))
             common = next((at for at, (old, new) in pairs if old != new), min(common, len(messages)))
-        # The last unit may have been answered meanwhile.
+        last: Unit | None = None
         while self._units and self._units[-1].stop >= common:
-            self._units.pop()
+            last = self._units.pop()
         if self._extent.start > len(self._units):
+            # Taken back to before what was cut.
             self._recover()
-        self._units += segment(messages, self._writer, self._units[-1].stop if self._units else 0)
+        new = list(segment(messages, self._writer, self._units[-1].stop if self._units else 0))
+        # The last unit may have been answered meanwhile; else it is the same, and written and counted already.
+        if last is not None and new and last.messages == new[0].messages:
+            new[0] = last
+        self._units += new
         self._seen = list(messages)
 
     def _recover(self) -> None:

@@ -44,6 +44,8 @@ import attrs
 
 from oi_engine.models import knowledge
 from oi_engine.models.failures import Asked, Failure, content_filtered, cut_off, explain, no_key
+from oi_engine.models.shrink import Shrinker
+from oi_engine.models.tokens import images_in
 from oi_engine.models.tool_call_parser import TOOL
 from oi_engine.safety.secrets import is_provider_key
 
@@ -197,6 +199,7 @@ class _Worker:
         self._loop = loop
         self._litellm: Any = None
         self._timeout: Any = None
+        self._shrinker = Shrinker()
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
     async def serve(self, litellm: Any) -> None:
@@ -249,6 +252,10 @@ class _Worker:
 
     async def _stream(self, number: int, request: dict[str, Any]) -> None:
         call, asked = self._prepare(request)
+        if images_in(request["messages"]):
+            call["messages"], left_out = await asyncio.to_thread(self._shrinker.fit, request["messages"])
+            if left_out:
+                self._wire.send(number, notice="An image is too large for the provider and was not sent.")
         stream: Any = None
         received = False
         try:
