@@ -14,6 +14,8 @@ from attrs import frozen
 
 from oi_engine.computer.driver import Driver
 from oi_engine.computer.drivers.node import NODE
+from oi_engine.computer.drivers.r import R
+from oi_engine.computer.drivers.ruby import RUBY
 from oi_engine.computer.drivers.shell import shell_driver
 
 Runs = Literal["kernel", "repl", "shown", "planned"]
@@ -48,8 +50,8 @@ LANGUAGES: tuple[Language, ...] = (
     Language("javascript", "JavaScript", "repl", ("js", "node", "nodejs", "mjs", "cjs")),
     Language("html", "HTML", "shown", ("htm",)),
     Language("react", "React", "shown", ("jsx",)),
-    Language("r", "R", "planned", ("rscript",)),
-    Language("ruby", "Ruby", "planned", ("rb",)),
+    Language("r", "R", "repl", ("rscript",)),
+    Language("ruby", "Ruby", "repl", ("rb",)),
     Language("java", "Java", "planned"),
     Language("powershell", "PowerShell", "planned", ("pwsh", "ps1")),
     Language("applescript", "AppleScript", "planned", ("osascript",)),
@@ -57,6 +59,8 @@ LANGUAGES: tuple[Language, ...] = (
 """Every language, the most used first."""
 
 _BY_NAME = {name: language for language in LANGUAGES for name in (language.name, *language.aliases)}
+
+_DRIVERS = {each.language: each for each in (NODE, R, RUBY)}
 
 KNOWN_NAMES = frozenset(_BY_NAME)
 """Every name and alias."""
@@ -75,12 +79,8 @@ def language(name: str) -> Language | None:
 
 def driver(name: str, *, shell: str | None = None, env: Mapping[str, str] | None = None) -> Driver | None:
     """The driver that runs a language, ``None`` where none does. ``shell``: the setting ``computer.shell``."""
-    match canonical(name):
-        case "shell":
-            return shell_driver(shell, env=env)
-        case "javascript":
-            return NODE
-    return None
+    known = canonical(name)
+    return shell_driver(shell, env=env) if known == "shell" else _DRIVERS.get(known or "")
 
 
 def available(name: str, *, shell: str | None = None, env: Mapping[str, str] | None = None) -> Availability:
