@@ -13,6 +13,7 @@ from typing import Literal
 from attrs import frozen
 
 from oi_engine.computer.driver import Driver
+from oi_engine.computer.drivers.java import JAVA
 from oi_engine.computer.drivers.node import NODE
 from oi_engine.computer.drivers.r import R
 from oi_engine.computer.drivers.ruby import RUBY
@@ -52,7 +53,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language("react", "React", "shown", ("jsx",)),
     Language("r", "R", "repl", ("rscript",)),
     Language("ruby", "Ruby", "repl", ("rb",)),
-    Language("java", "Java", "planned"),
+    Language("java", "Java", "repl"),
     Language("powershell", "PowerShell", "planned", ("pwsh", "ps1")),
     Language("applescript", "AppleScript", "planned", ("osascript",)),
 )
@@ -60,7 +61,7 @@ LANGUAGES: tuple[Language, ...] = (
 
 _BY_NAME = {name: language for language in LANGUAGES for name in (language.name, *language.aliases)}
 
-_DRIVERS = {each.language: each for each in (NODE, R, RUBY)}
+_DRIVERS = {each.language: each for each in (NODE, R, RUBY, JAVA)}
 
 KNOWN_NAMES = frozenset(_BY_NAME)
 """Every name and alias."""
