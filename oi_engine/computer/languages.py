@@ -13,13 +13,15 @@ from typing import Literal
 from attrs import frozen
 
 from oi_engine.computer.driver import Driver
+from oi_engine.computer.drivers.applescript import APPLESCRIPT
 from oi_engine.computer.drivers.java import JAVA
 from oi_engine.computer.drivers.node import NODE
+from oi_engine.computer.drivers.powershell import POWERSHELL
 from oi_engine.computer.drivers.r import R
 from oi_engine.computer.drivers.ruby import RUBY
 from oi_engine.computer.drivers.shell import shell_driver
 
-Runs = Literal["kernel", "repl", "shown", "planned"]
+Runs = Literal["kernel", "repl", "shown"]
 
 
 @frozen
@@ -27,7 +29,7 @@ class Language:
     """One language.
 
     ``name``: the canonical one, lower case. ``runs``: in a Jupyter ``kernel``, behind the driver protocol (``repl``),
-    ``shown`` to the person instead of run, or not yet (``planned``). ``title``: the name for a person.
+    or ``shown`` to the person instead of run. ``title``: the name for a person.
     """
 
     name: str
@@ -54,14 +56,14 @@ LANGUAGES: tuple[Language, ...] = (
     Language("r", "R", "repl", ("rscript",)),
     Language("ruby", "Ruby", "repl", ("rb",)),
     Language("java", "Java", "repl"),
-    Language("powershell", "PowerShell", "planned", ("pwsh", "ps1")),
-    Language("applescript", "AppleScript", "planned", ("osascript",)),
+    Language("powershell", "PowerShell", "repl", ("pwsh", "ps1")),
+    Language("applescript", "AppleScript", "repl", ("osascript",)),
 )
 """Every language, the most used first."""
 
 _BY_NAME = {name: language for language in LANGUAGES for name in (language.name, *language.aliases)}
 
-_DRIVERS = {each.language: each for each in (NODE, R, RUBY, JAVA)}
+_DRIVERS = {each.language: each for each in (NODE, R, RUBY, JAVA, POWERSHELL, APPLESCRIPT)}
 
 KNOWN_NAMES = frozenset(_BY_NAME)
 """Every name and alias."""
@@ -89,8 +91,6 @@ def available(name: str, *, shell: str | None = None, env: Mapping[str, str] | N
     found = language(name)
     if found is None:
         return Availability(False, remedy=f"{name} is not a language that is known here.")
-    if found.runs == "planned":
-        return Availability(False, remedy=f"{found.title} does not run here yet.")
     if found.runs == "shown":
         return Availability(True)
     if found.runs == "kernel":
