@@ -28,7 +28,7 @@ from oi_engine.profiles.live import LiveSettings, Sources
 from oi_engine.safety.secrets import scrubbed, take_provider_keys
 from oi_engine.session.context import workspace_context
 from oi_engine.session.session import Session
-from oi_engine.settings import LlmSettings, Resolved, Settings
+from oi_engine.settings import LlmSettings, Resolved, Settings, read
 
 log = logging.getLogger(__name__)
 
@@ -77,9 +77,7 @@ class Engine:
         engine._live = live
 
         def follow(resolved: Resolved) -> None:
-            engine.settings = resolved.settings
-            for session in engine._sessions:
-                session.settings = attrs.evolve(resolved.settings)
+            engine._follow(resolved)
             for problem in resolved.problems:
                 if problem.severity != "note":
                     on_problem(str(problem))
@@ -120,6 +118,20 @@ class Engine:
         self._record(session, conversation, opened)
         return session
 
+    async def change_settings(self, session: Session, changes: Mapping[str, object]) -> list[str]:
+        """Set settings by their dotted names until the program ends, over all that files say but a workspace's guards.
+
+        They hold for every session of this engine where it follows files, else for ``session`` alone. Answers a
+        sentence for each that was not used.
+        """
+        if self._live is None:
+            session.settings, problems = read(changes, session.settings)
+            return problems
+        sources = self._live.sources
+        resolved = await self._live.change(evolve(sources, session={**sources.session, **changes}))
+        self._follow(resolved)
+        return [str(problem) for problem in resolved.problems if problem.name in changes and problem.severity != "note"]
+
     def model(self, name: str) -> Model:
         """The model behind a name: the tour, or the worker."""
         return tour.TourModel() if name == tour.NAME else WorkerModel(self._worker)
@@ -139,6 +151,11 @@ class Engine:
         await self._worker.close()
         if self._live is not None:
             await self._live.close()
+
+    def _follow(self, resolved: Resolved) -> None:
+        self.settings = resolved.settings
+        for session in self._sessions:
+            session.settings = attrs.evolve(resolved.settings)
 
     def _session(
         self, session_id: str, cwd: str, settings: Settings | None, model: Choice | None, title: str

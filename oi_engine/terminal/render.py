@@ -86,6 +86,11 @@ class RichRenderer:
             lines += self._look.words(line, "oi.note" if tone == "title" else f"oi.{tone}")
         self._paragraph(lines)
 
+    def tell(self, markdown: str) -> None:
+        """Show Markdown of the terminal's own."""
+        self._leave_prose()
+        self._blocks([Sanitizer().feed(markdown)])
+
     def show_edit(self, code: str) -> None:
         """Show the edited code in a panel of its own; the proposed one stays above it."""
         cell = self._cell
