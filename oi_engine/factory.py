@@ -135,10 +135,12 @@ class Engine:
     def resolved(self, session: Session | None = None) -> Resolved:
         """The settings with their origins: a session's, or those that a new session starts with."""
         if self._live is None:
-            layers = (Layer("defaults", {name: get(self.settings, name) for name in names()}),)
+            layers = [Layer("defaults", {name: get(self.settings, name) for name in names()})]
         else:
-            layers: tuple[Layer, ...] = self._live.layers
-        return resolve([*layers, Layer("session", self.own_layer(session), "session")] if session else layers)
+            layers = list(self._live.layers)
+        if session is not None:
+            layers.append(Layer("session", self.own_layer(session), "session"))
+        return resolve(layers)
 
     def _follow(self, resolved: Resolved) -> None:
         self.settings = resolved.settings
@@ -151,6 +153,16 @@ class Engine:
     async def models(self) -> tuple[Candidate, ...]:
         """The models that were found: one for each provider key, and those of local servers; the best first."""
         return (await discover(self._keys, os.environ)).candidates
+
+    def choose(self, session: Session, choice: Choice) -> None:
+        """Have another model answer in a session, from the next request on."""
+        if isinstance(session.model, ChosenModel):
+            session.model.choice = choice
+
+    def model_of(self, session: Session) -> str:
+        """The model that answers in a session, as LiteLLM names it; empty where none is chosen yet."""
+        chosen = session.model.choice if isinstance(session.model, ChosenModel) else None
+        return session.settings.llm.model if chosen is None else chosen.model
 
     async def choose_model(self, llm: LlmSettings | None = None) -> Choice:
         """The model of the settings, else the one that is found on this machine, else the tour."""
