@@ -253,7 +253,7 @@ async def _set(call: Call, setting: Setting, text: str) -> str:
     if not _fits(asked, setting):
         raise InvalidSetting(f"{setting.name} must be {described(setting)}, not {shown(text)}.")
     model = call.session.settings.llm.model
-    problems = await call.engine.change_settings(call.session, {setting.name: asked})
+    problems = call.engine.set_in_session(call.session, {setting.name: asked})
     now = call.session.settings
     if isinstance(call.session.model, ChosenModel) and (now.llm.model != model or setting.name == "llm.model"):
         call.session.model.choice = await call.engine.choose_model(now.llm)

@@ -48,7 +48,8 @@ async def load_messages(session: Session, path: str) -> str:
     opened = Opened(Conversation(session.id), tuple(messages), tuple(turn_starts(messages)), revision=0)
     for chunk in chunks(opened):
         session.stream.put(chunk)
-    session.opening_word = LOADED if any(message.type == "console" for message in messages) else ""
+    if any(message.type == "console" for message in messages):
+        session.preface = lambda: [Message("computer", "message", LOADED)]
     return f"Loaded {len(messages):,} messages: {quoted(str(source))}"
 
 
