@@ -81,6 +81,8 @@ class Conversation:
     _summarised: int = field(default=0, init=False)
     _pictures: dict[str, Picture | str] = field(factory=dict, init=False)
     _unwatched: bool = field(default=False, init=False)
+    least: Usage | None = field(default=None, init=False)
+    """What the last request costs at least, where ``max_budget`` is watched: for a reply that never says."""
 
     async def request(
         self, messages: Sequence[Message], ask: Ask
@@ -250,7 +252,7 @@ class Conversation:
 
     async def _watch(self, kept: Sequence[Unit], info: ModelInfo, ask: Ask, spent: float) -> list[Notice]:
         """Keep to ``max_budget``."""
-        limit = ask.settings.max_budget
+        limit, self.least = ask.settings.max_budget, None
         if limit is None:
             return []
         if info.input_price is None:
@@ -261,6 +263,7 @@ class Conversation:
             await count(info.tokenizer, [text for text in texts if text.tokens is None])
             least = sum(text.estimate // 3 if text.tokens is None else text.tokens - text.extra for text in texts)
             budget.check(limit, spent, info.input_price, least, _name(ask))
+            self.least = Usage(least, 0, info.input_price * least)
         return []
 
 

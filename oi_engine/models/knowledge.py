@@ -60,6 +60,17 @@ async def info(litellm: Any, model: str, provider: str, base: str | None) -> dic
     )
 
 
+async def names_at(base: str) -> list[str]:
+    """The models that a server lists, as LiteLLM names them; none where it does not answer, or lists none."""
+    root = base.rstrip("/")
+    told = await _asked("GET", f"{root}/models") or {}
+    names = [f"openai/{entry.get('id')}" for entry in _entries(told.get("data"))]
+    if not names:
+        told = await _asked("GET", f"{root}/api/tags") or {}
+        names = [f"ollama_chat/{entry.get('name')}" for entry in _entries(told.get("models"))]
+    return names
+
+
 def counts(litellm: Any, model: str, texts: Sequence[str]) -> list[int]:
     """The tokens of each text, by the model's own vocabulary where LiteLLM has it, else by a usual one."""
     return [litellm.token_counter(model=model, text=text) if text else 0 for text in texts]
@@ -157,12 +168,15 @@ async def _ollama(model: str, base: str | None) -> dict[str, Any]:
 
 async def _window_at(base: str, model: str) -> int | None:
     """The window of a model at an OpenAI-compatible server, where its list of models tells."""
-    told = await _asked("GET", f"{base.rstrip('/')}/models")
-    listed = told.get("data") if told else None
-    for entry in listed if isinstance(listed, list) else ():
-        if isinstance(entry, dict) and entry.get("id") == model:
+    told = await _asked("GET", f"{base.rstrip('/')}/models") or {}
+    for entry in _entries(told.get("data")):
+        if entry.get("id") == model:
             return next((entry[key] for key in _WINDOWS if isinstance(entry.get(key), int)), None)
     return None
+
+
+def _entries(listed: Any) -> list[dict[str, Any]]:
+    return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
 
 
 async def _asked(method: str, url: str, body: Mapping[str, Any] | None = None) -> dict[str, Any] | None:

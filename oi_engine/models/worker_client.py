@@ -77,7 +77,7 @@ class ModelWorker:
         return known
 
     async def know(self, request: Mapping[str, Any]) -> Any:
-        """The answer to an operation that has one answer: ``info``, ``count`` or ``models``. Raises ``ModelError``."""
+        """The answer to an operation that has one answer: ``info``, ``count``, ``models``, ``names``. Raises ``ModelError``."""
         async with contextlib.aclosing(self.ask(request)) as messages:
             async for message in messages:
                 return message["answer"]

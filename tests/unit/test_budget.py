@@ -89,3 +89,18 @@ async def test_in_a_session_the_turn_ends_with_one_error_that_says_what_to_do() 
     rig.session.send("on")
     await rig.session.idle()
     assert rig.said()[-1][2].startswith("never")
+
+
+async def test_a_reply_that_breaks_off_counts_with_what_its_prompt_cost() -> None:
+    rig = test_session.Rig(max_budget=1.0)
+    broken = ModelError("dropped", "Gone.")
+    rig.session.model = Priced([[TextDelta("some"), broken], [broken]])
+    rig.session.send("go")
+    await rig.session.idle()
+    cost = rig.session.snapshot.usage.cost
+    assert cost is not None
+    assert cost > 0
+    # What failed before a word is not counted.
+    rig.session.send("go")
+    await rig.session.idle()
+    assert rig.session.snapshot.usage.cost == cost

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from attrs import define, field
 
@@ -41,7 +42,7 @@ def test_estimates() -> None:
 def test_text_of_messages() -> None:
     call = {"function": {"name": "execute", "arguments": "{}"}}
     image = {"type": "image_url", "image_url": {"url": "data:"}}
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "user", "content": [{"type": "text", "text": "a"}, image]},
         {"role": "assistant", "content": "b", "tool_calls": [call]},
     ]
