@@ -19,7 +19,7 @@ and events; ``done``, ``error`` and ``answer`` are a request's last, a cancelled
     {"id": 1, "notice": "text"}
     {"id": 1, "done": true}
     {"id": 1, "error": {"kind": …, "message": …, "remedy": …, "retry_after": …}}
-    {"id": 2, "answer": {"supports_functions": …, …}}           # the fields of ModelInfo
+    {"id": 2, "answer": {"supports_functions": …, …}}           # the fields of ModelInfo, and "certain"
     {"id": 3, "answer": [tokens of each text]}
     {"id": 4, "answer": [{"model": …, "provider": …, …}, …]}    # the fields of catalog.Offer
     {"id": 5, "answer": [names of models]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from oi_engine.errors import ModelError
 from oi_engine.models.budget import check, dollars
@@ -47,6 +48,23 @@ async def test_no_summary_is_written_past_the_budget() -> None:
     with pytest.raises(ModelError):
         await rig.ask()
     assert rig.model.requests == []
+
+
+async def test_a_summary_that_would_pass_the_budget_is_left_out() -> None:
+    rig = test_trim.Rig(max_budget=1.0)
+    for number in range(60):
+        rig.turn(number)
+    rig.messages[1:] = [evolve(message, content=message.text * 2) for message in rig.messages[1:]]
+    await rig.ask()
+    kept = rig.conversation.least
+    assert kept is not None
+    assert kept.cost is not None
+    assert len(rig.model.requests) == 1
+    other = test_trim.Rig(max_budget=kept.cost + 0.00001)
+    other.messages = rig.messages
+    await other.ask()
+    assert other.model.requests == []
+    assert any("max_budget" in notice for notice in other.notices)
 
 
 async def test_where_no_price_is_known_that_is_said_once() -> None:
