@@ -13,15 +13,18 @@ import multiprocessing
 import statistics
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
 from bench.rows import Row
-from oi_engine.models.model import ModelRequest, TextDelta, ToolCallDelta
+from oi_engine.messages import Message
+from oi_engine.models.conversation import Ask, Conversation
+from oi_engine.models.model import ModelEvent, ModelRequest, TextDelta, ToolCallDelta
 from oi_engine.models.reply import ReplyParser
 from oi_engine.models.worker_client import ModelWorker, WorkerModel
+from oi_engine.settings import LlmSettings, Settings
 from tests.fakes.http_server import Pause, Recorded, Response, Step
 from tests.fakes.openai_server import OpenAiServer, Reply, delta, done, ending, role
 
@@ -145,7 +148,71 @@ async def long_conversation() -> list[Row]:
     ]
 
 
-BENCHES: list[Callable[[], Awaitable[list[Row]]]] = [text_chunks, latency, stall, long_conversation]
+async def prompts() -> list[Row]:
+    """What a turn's prompt costs here in a conversation that grows: the median of turns, and the first (restored)."""
+    rows: list[Row] = []
+    base: float | None = None
+    async with _worker() as model:
+        for size, goal in ((3_000, "30"), (30_000, "300")):
+            for window, name in ((128_000, "trimmed to 128,000 tokens"), (100_000_000, "sent whole")):
+                first, later = await _prompt_times(model, size, window)
+                beside = base if size > 3_000 and window == 128_000 else None
+                base = later if size == 3_000 and window == 128_000 else base
+                rows.append((f"{size:,} messages, {name}: a turn's prompt", later, beside, "ms", goal))
+                rows.append((f"{size:,} messages, {name}: the first prompt", first, None, "ms", ""))
+    return rows
+
+
+async def _prompt_times(model: WorkerModel, size: int, window: int) -> tuple[float, float]:
+    """Milliseconds of the first prompt, with counting in the worker, and of this process's CPU for later ones (median).
+
+    The summary is left out: it is a request of its own.
+    """
+    messages = [message for number in range(size // 4) for message in _turn(number)]
+    settings = Settings(LlmSettings(model=_MODEL, context_window=window))
+    conversation, ask = Conversation(), Ask(_WithoutSummaries(model), settings, "/", ("python",))
+
+    async def prompt() -> None:
+        async for step in conversation.request(messages, ask):
+            if isinstance(step, ModelRequest):
+                json.dumps(step.messages)  # as the worker's client sends it
+
+    begun = time.perf_counter()
+    await prompt()
+    first = (time.perf_counter() - begun) * 1000
+    later = []
+    for number in range(20):
+        messages += _turn(size + number)
+        used = time.process_time()
+        await prompt()
+        later.append((time.process_time() - used) * 1000)
+    return first, statistics.median(later)
+
+
+def _turn(number: int) -> list[Message]:
+    words = f"word {number} " * 60
+    return [
+        Message("user", "message", f"Do this: {words}", id=f"u{number}"),
+        Message("assistant", "code", f"print({number})  # {words}", "python", id=f"c{number}"),
+        Message("computer", "console", f"{words}\n", "output", id=f"o{number}", parent=f"c{number}"),
+        Message("assistant", "message", f"Done: {words}", id=f"a{number}"),
+    ]
+
+
+class _WithoutSummaries:
+    """The worker's model, which is asked for no reply."""
+
+    def __init__(self, model: WorkerModel) -> None:
+        self.info = model.info
+        self.warm_up = model.warm_up
+        self.close = model.close
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """A summary at once."""
+        yield TextDelta("What was done before.")
+
+
+BENCHES: list[Callable[[], Awaitable[list[Row]]]] = [text_chunks, latency, stall, long_conversation, prompts]
 
 
 def _call(kind: str, base: str) -> dict[str, Any]:

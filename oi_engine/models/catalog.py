@@ -54,6 +54,14 @@ class Catalog:
         local = await asyncio.gather(*(self._local(one.model, one.source, one.api_base) for one in found.local))
         return [*local, *([] if local_only else await self._hosted(everything))]
 
+    async def at(self, api_base: str) -> list[Offer]:
+        """The models of a server of one's own: for settings that name ``llm.api_base`` and no model. Never raises."""
+        try:
+            names = await self._worker.know({"op": "names", "model": "", "api_base": api_base})
+        except ModelError:
+            return []
+        return list(await asyncio.gather(*(self._local(name, api_base, api_base) for name in names)))
+
     async def _hosted(self, everything: bool) -> list[Offer]:
         try:
             listed = await self._worker.know({"op": "models", "model": "", "everything": everything})

@@ -18,7 +18,7 @@ from oi_engine.models import budget
 from oi_engine.models.images import Picture, load
 from oi_engine.models.model import Model, ModelInfo, ModelRequest, Notice, TextDelta, Usage
 from oi_engine.models.prompt import request_of, system_message, written_of
-from oi_engine.models.tokens import MESSAGE_TOKENS, Counted, count, doubtful, estimate, size
+from oi_engine.models.tokens import MESSAGE_TOKENS, Counted, count, doubtful, estimate, size, text_of
 from oi_engine.models.trim import Extent, candidates, excerpt, pinned, reserve, trimmed
 from oi_engine.models.units import Style, Unit, Writer, segment
 from oi_engine.settings import Settings
@@ -80,7 +80,10 @@ class Conversation:
     _summary: str = field(default="", init=False)
     _summarised: int = field(default=0, init=False)
     _pictures: dict[str, Picture | str] = field(factory=dict, init=False)
+    _told: set[str] = field(factory=set, init=False)
     _unwatched: bool = field(default=False, init=False)
+    least: Usage | None = field(default=None, init=False)
+    """What the last request costs at least, where ``max_budget`` is watched: for a reply that never says."""
 
     async def request(
         self, messages: Sequence[Message], ask: Ask
@@ -107,7 +110,9 @@ class Conversation:
                 yield notice
             for notice in await self._watch(self._kept(room), info, ask, spent):
                 yield notice
-            async with contextlib.aclosing(self._summarise(window, ask)) as told:
+            # A summary after which there is no money for the request itself would be of no use.
+            needed = spent + ((self.least.cost or 0.0) if self.least else 0.0)
+            async with contextlib.aclosing(self._summarise(window, info, ask, needed)) as told:
                 async for said in told:
                     spent += (said.cost or 0.0) if isinstance(said, Usage) else 0.0
                     yield said
@@ -156,13 +161,14 @@ class Conversation:
         for message in reversed(messages):
             if message.role == "assistant":
                 break
-            if message.type == "image" and message.role == "user" and message.id not in self._pictures:
+            if message.type == "image" and message.role == "user" and message.id not in self._told:
                 newest.append(message)
+        self._told.update(message.id for message in newest)
+        if newest and not style.vision:
+            return [Notice(f"{_name(ask)} cannot see images (llm.supports_vision): yours was not sent.")]
         for message in reversed(newest):
             # Off the event loop: this reads files.
             self._pictures[message.id] = await asyncio.to_thread(load, message, ask.cwd)
-        if newest and not style.vision:
-            return [Notice(f"{_name(ask)} cannot see images (llm.supports_vision): yours was not sent.")]
         found = [self._pictures[message.id] for message in reversed(newest)]
         return [Notice(f"{picture} It was not sent.") for picture in found if isinstance(picture, str)]
 
@@ -206,14 +212,40 @@ class Conversation:
         units = self._units[max(self._extent.head, since) : self._extent.start]
         return [message for unit in units for message in unit.messages]
 
-    async def _summarise(self, window: int, ask: Ask) -> AsyncGenerator[Notice | Usage, None]:
+    async def _summarise(
+        self, window: int, info: ModelInfo, ask: Ask, spent: float
+    ) -> AsyncGenerator[Notice | Usage, None]:
         """Have the model sum up what was cut since the last time, with what it wrote then. It may fail: then not."""
         if not self._extent.cut or self._summarised >= self._extent.start:
             return
+        request = self._notes_request(window, ask)
+        parts: list[str] = []
+        why = "it wrote nothing"
+        try:
+            await self._afford([_Text(text_of(request.messages))], info, ask, spent)
+            async with asyncio.timeout(_SUMMARY_TIMEOUT), contextlib.aclosing(ask.model.stream(request)) as events:
+                async for event in events:
+                    if isinstance(event, Usage):
+                        yield event
+                    elif isinstance(event, TextDelta):
+                        parts.append(event.text)
+        except ModelError as error:
+            why = "max_budget leaves no room for it" if error.kind == "budget" else error.message.rstrip(".")
+        except TimeoutError:
+            why = "it took too long"
+        # Whatever came of it, it is not asked again for the same part; stopped, it is.
+        self._summarised = self._extent.start
+        if summary := "".join(parts).strip():
+            self._summary = summary[:_SUMMARY_CHARS]
+        else:
+            yield Notice(f"The older messages could not be summed up ({why}). They are left out all the same.")
+
+    def _notes_request(self, window: int, ask: Ask) -> ModelRequest:
+        """The request for a summary."""
         cut = excerpt(self._cut(self._summarised), min(_EXCERPT_CHARS, window))
         earlier = f"Your notes so far:\n\n{self._summary}\n\n" if self._summary else ""
         llm = ask.settings.llm
-        request = ModelRequest(
+        return ModelRequest(
             model=llm.model,
             messages=[
                 {"role": "system", "content": _SUMMARISE},
@@ -226,42 +258,29 @@ class Conversation:
             api_version=llm.api_version,
             context_window=llm.context_window,
         )
-        # Whatever comes of it: it is not asked again for the same part.
-        self._summarised = self._extent.start
-        parts: list[str] = []
-        why = "it wrote nothing"
-        try:
-            async with asyncio.timeout(_SUMMARY_TIMEOUT), contextlib.aclosing(ask.model.stream(request)) as events:
-                async for event in events:
-                    if isinstance(event, Usage):
-                        yield event
-                    elif isinstance(event, TextDelta):
-                        parts.append(event.text)
-        except ModelError as error:
-            why = error.message
-        except TimeoutError:
-            why = "it took too long"
-        if summary := "".join(parts).strip():
-            self._summary = summary[:_SUMMARY_CHARS]
-        else:
-            yield Notice(f"The older messages could not be summed up ({why}); they are left out all the same.")
 
     # --- what it costs -----------------------------------------------------------------------------------------
 
     async def _watch(self, kept: Sequence[Unit], info: ModelInfo, ask: Ask, spent: float) -> list[Notice]:
         """Keep to ``max_budget``."""
-        limit = ask.settings.max_budget
-        if limit is None:
+        self.least = None
+        if ask.settings.max_budget is None:
             return []
         if info.input_price is None:
             said, self._unwatched = self._unwatched, True
             return [] if said else [Notice(budget.unwatched(_name(ask)))]
-        if info.input_price > 0:
-            texts: list[Counted] = [self._system, *kept]
-            await count(info.tokenizer, [text for text in texts if text.tokens is None])
-            least = sum(text.estimate // 3 if text.tokens is None else text.tokens - text.extra for text in texts)
-            budget.check(limit, spent, info.input_price, least, _name(ask))
+        self.least = await self._afford([self._system, *kept], info, ask, spent)
         return []
+
+    async def _afford(self, texts: Sequence[Counted], info: ModelInfo, ask: Ask, spent: float) -> Usage | None:
+        """What a prompt of these texts costs at least. Raises ``ModelError`` where that would pass ``max_budget``."""
+        limit, price = ask.settings.max_budget, info.input_price
+        if limit is None or not price:
+            return None
+        await count(info.tokenizer, [text for text in texts if text.tokens is None])
+        least = sum(text.estimate // 3 if text.tokens is None else text.tokens - text.extra for text in texts)
+        budget.check(limit, spent, price, least, _name(ask))
+        return Usage(least, 0, price * least)
 
 
 def _name(ask: Ask) -> str:

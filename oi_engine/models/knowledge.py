@@ -43,12 +43,16 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
 
 
 async def info(litellm: Any, model: str, provider: str, base: str | None) -> dict[str, Any]:
-    """The fields of ``ModelInfo``, save the tokenizer. ``model`` is named without its provider."""
+    """The fields of ``ModelInfo``, save the tokenizer. ``model`` is named without its provider.
+
+    ``certain`` is false where a server of one's own was asked and gave no answer: it may be asked again.
+    """
     if provider in OLLAMA:
         return await _ollama(model, base)
     found = _table(litellm, model, provider)
     if not found and base:
-        return _fields(context_window=await _window_at(base, model))
+        told = await _asked("GET", f"{base.rstrip('/')}/models")
+        return _fields(certain=told is not None, context_window=_window_in(told or {}, model))
     return _fields(
         supports_functions=found.get("supports_function_calling"),
         supports_vision=found.get("supports_vision"),
@@ -58,6 +62,17 @@ async def info(litellm: Any, model: str, provider: str, base: str | None) -> dic
         input_price=found.get("input_cost_per_token") if _priced(found) else None,
         output_price=found.get("output_cost_per_token") if _priced(found) else None,
     )
+
+
+async def names_at(base: str) -> list[str]:
+    """The models that a server lists, as LiteLLM names them; none where it does not answer, or lists none."""
+    root = base.rstrip("/")
+    told = await _asked("GET", f"{root}/models") or {}
+    names = [f"openai/{entry.get('id')}" for entry in _entries(told.get("data"))]
+    if not names:
+        told = await _asked("GET", f"{root}/api/tags") or {}
+        names = [f"ollama_chat/{entry.get('name')}" for entry in _entries(told.get("models"))]
+    return names
 
 
 def counts(litellm: Any, model: str, texts: Sequence[str]) -> list[int]:
@@ -106,7 +121,7 @@ def cost(litellm: Any, usage: Any, model: str, provider: str | None) -> float | 
 
 def _fields(**known: Any) -> dict[str, Any]:
     names = ("supports_functions", "supports_vision", "context_window", "max_output_tokens")
-    return {**dict.fromkeys((*names, "input_price", "output_price")), **known}
+    return {**dict.fromkeys((*names, "input_price", "output_price")), "certain": True, **known}
 
 
 def _table(litellm: Any, model: str, provider: str) -> Mapping[str, Any]:
@@ -136,7 +151,7 @@ async def _ollama(model: str, base: str | None) -> dict[str, Any]:
     server = (base or os.environ.get("OLLAMA_API_BASE") or OLLAMA_BASE).rstrip("/")
     told = await _asked("POST", f"{server}/api/show", {"model": model})
     if told is None:
-        return _fields(input_price=0.0, output_price=0.0)
+        return _fields(certain=False, input_price=0.0, output_price=0.0)
     template = str(told.get("template") or "")
     abilities = told.get("capabilities")
     if not isinstance(abilities, list):
@@ -155,14 +170,16 @@ async def _ollama(model: str, base: str | None) -> dict[str, Any]:
     )
 
 
-async def _window_at(base: str, model: str) -> int | None:
-    """The window of a model at an OpenAI-compatible server, where its list of models tells."""
-    told = await _asked("GET", f"{base.rstrip('/')}/models")
-    listed = told.get("data") if told else None
-    for entry in listed if isinstance(listed, list) else ():
-        if isinstance(entry, dict) and entry.get("id") == model:
+def _window_in(told: Mapping[str, Any], model: str) -> int | None:
+    """The window of a model, where an OpenAI-compatible server's list of models tells it."""
+    for entry in _entries(told.get("data")):
+        if entry.get("id") == model:
             return next((entry[key] for key in _WINDOWS if isinstance(entry.get(key), int)), None)
     return None
+
+
+def _entries(listed: Any) -> list[dict[str, Any]]:
+    return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
 
 
 async def _asked(method: str, url: str, body: Mapping[str, Any] | None = None) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ that the client chooses::
     {"id": 2, "op": "info", "model": …, "api_base": …}
     {"id": 3, "op": "count", "model": …, "texts": […]}
     {"id": 4, "op": "models", "model": "", "everything": bool}
+    {"id": 5, "op": "names", "model": "", "api_base": …}
     {"id": 1, "op": "cancel"}
 
 and events; ``done``, ``error`` and ``answer`` are a request's last, a cancelled request gets none::
@@ -18,9 +19,10 @@ and events; ``done``, ``error`` and ``answer`` are a request's last, a cancelled
     {"id": 1, "notice": "text"}
     {"id": 1, "done": true}
     {"id": 1, "error": {"kind": …, "message": …, "remedy": …, "retry_after": …}}
-    {"id": 2, "answer": {"supports_functions": …, …}}           # the fields of ModelInfo
+    {"id": 2, "answer": {"supports_functions": …, …}}           # the fields of ModelInfo, and "certain"
     {"id": 3, "answer": [tokens of each text]}
     {"id": 4, "answer": [{"model": …, "provider": …, …}, …]}    # the fields of catalog.Offer
+    {"id": 5, "answer": [names of models]}
 
 It ends at the end of its input, and when its parent dies. Importing it does nothing and does not import LiteLLM.
 """
@@ -356,6 +358,8 @@ class _Worker:
             found = knowledge.models(self._litellm, everything=request["everything"])
             return await asyncio.to_thread(list, found)
         base = _base(request["api_base"])
+        if request["op"] == "names":
+            return await knowledge.names_at(base or "")
         model, provider = self._provider(request["model"], base)
         return await knowledge.info(self._litellm, model, provider, base)
 

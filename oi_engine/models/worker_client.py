@@ -70,14 +70,16 @@ class ModelWorker:
         """What LiteLLM's table, or the server at ``api_base``, knows. Raises ``ModelError`` (``worker_died``)."""
         known = self._infos.get((model, api_base))
         if known is None:
-            known = ModelInfo(**await self.know({"op": "info", "model": model, "api_base": api_base}))
-            # What is not known now may be when a server has started.
-            if known.context_window is not None:
+            fields = await self.know({"op": "info", "model": model, "api_base": api_base})
+            certain = fields.pop("certain")
+            known = ModelInfo(**fields)
+            # What a server of one's own does not say now it may say when it has started.
+            if certain:
                 self._infos[model, api_base] = known
         return known
 
     async def know(self, request: Mapping[str, Any]) -> Any:
-        """The answer to an operation that has one answer: ``info``, ``count`` or ``models``. Raises ``ModelError``."""
+        """The answer to an operation that has just one, as ``info`` and ``count`` have. Raises ``ModelError``."""
         async with contextlib.aclosing(self.ask(request)) as messages:
             async for message in messages:
                 return message["answer"]

@@ -168,12 +168,15 @@ class Turn:
         request = await self._prompt()
         writer = ReplyWriter(self._stream, tools=request.tools)
         parser = ReplyParser(request.tools, KNOWN_NAMES)
+        begun = paid = False
         try:
             async with contextlib.aclosing(with_retries(host.model, request)) as events:
                 async for event in events:
                     if isinstance(event, models.Usage | models.Notice):
+                        paid = paid or isinstance(event, models.Usage)
                         self._aside(event)
                     else:
+                        begun = True
                         writer.write(parser.feed(event))
             writer.write(parser.finish())
         except BaseException:
@@ -181,6 +184,9 @@ class Turn:
             raise
         finally:
             self._unanswered.extend(writer.finish())
+            if begun and not paid and host.conversation.least is not None:
+                # Stopped or broken off, it was paid for all the same.
+                self._account(host.conversation.least)
         if parser.error is not None:
             raise parser.error
         if not writer.blocks and not writer.prose.strip():

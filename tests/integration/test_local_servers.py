@@ -244,6 +244,10 @@ def thinking_of_anthropic(thought: str, said: str) -> Response:
 
 REASONING: dict[str, tuple[type[HttpServer], Response]] = {
     "openai/gpt-4o": (OpenAiServer, Reply.reasoning("let me see", "yes")),
+    "openai/other-name-of-it": (
+        OpenAiServer,
+        Reply.stream([openai_server.delta({"reasoning": "let me see"}), *Reply.text("yes").steps]),
+    ),
     "openai/some-local-model": (OpenAiServer, Reply.text("<think>let me see</think>\n\nyes")),
     "anthropic/claude-sonnet-4-5": (anthropic_server.AnthropicServer, thinking_of_anthropic("let me see", "yes")),
 }
@@ -294,6 +298,20 @@ async def test_the_catalog(worker: ModelWorker) -> None:
     assert len(everything) > 1000
     assert matching(everything, "GPT-4o openai")
     assert not any(offer.ready for offer in everything if offer.provider == "openai")
+
+
+async def test_the_models_at_a_custom_endpoint(worker: ModelWorker) -> None:
+    def script(request: Recorded) -> Response:
+        return Response.json({"data": [{"id": "a/b", "max_model_len": 2048}]})
+
+    catalog = Catalog(worker, {})
+    async with OpenAiServer(script) as server:
+        (offer,) = await catalog.at(server.base_url)
+        assert (offer.model, offer.api_base, offer.context_window) == ("openai/a/b", server.base_url, 2048)
+    async with OllamaServer() as ollama:
+        (offer,) = await catalog.at(ollama.base_url)
+        assert (offer.model, offer.context_window) == ("ollama_chat/llama3.2:3b", 4096)
+    assert await catalog.at(ollama.base_url) == []
 
 
 async def test_a_catalog_without_a_worker(tmp_path: Any) -> None:

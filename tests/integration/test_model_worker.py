@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import io
 import os
@@ -110,8 +111,7 @@ async def test_text_of_openai(model: WorkerModel) -> None:
         assert text(events) == "Hello, wörld 😀"
         usage = next(event for event in events if isinstance(event, Usage))
         assert (usage.prompt_tokens, usage.completion_tokens) == openai_server.USAGE
-        assert usage.cost is not None
-        assert usage.cost > 0
+        assert usage.cost == pytest.approx(11 * 2.5e-6 + 7 * 10e-6)
         sent = server.requests[0]
         assert sent.path == "/v1/chat/completions"
         assert sent.headers["authorization"] == f"Bearer {KEY}"
@@ -371,6 +371,24 @@ async def test_tokens_are_counted_without_the_network(model: WorkerModel) -> Non
         other = (await model.info(name)).tokenizer
         assert other is not None
         assert await other.count(["hello"]) == [1]
+
+
+async def test_images_are_made_to_fit(model: WorkerModel) -> None:
+    pillow = pytest.importorskip("PIL.Image")
+    out = io.BytesIO()
+    pillow.new("RGB", (4000, 40), "red").save(out, "PNG")
+    broken = b"\x89PNG\r\n\x1a\n" + b"\0" * 4_000_000
+    urls = [f"data:image/png;base64,{base64.b64encode(raw).decode()}" for raw in (out.getvalue(), broken)]
+    content = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    async with OpenAiServer([Reply.text("Red.")]) as server:
+        events = await collect(model, ask(server, messages=[{"role": "user", "content": content}]))
+        first, second = server.requests[0].json["messages"][0]["content"]
+        with pillow.open(io.BytesIO(base64.b64decode(first["image_url"]["url"].partition("base64,")[2]))) as sent:
+            assert sent.size == (2000, 20)
+        assert "left out" in second["text"]
+        assert [event.text for event in events if isinstance(event, Notice)] == [
+            "An image is too large for the provider and was not sent."
+        ]
 
 
 @pytest.mark.parametrize("status", [429, 503, 529])

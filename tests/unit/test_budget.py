@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from oi_engine.errors import ModelError
 from oi_engine.models.budget import check, dollars
@@ -49,6 +50,23 @@ async def test_no_summary_is_written_past_the_budget() -> None:
     assert rig.model.requests == []
 
 
+async def test_a_summary_that_would_pass_the_budget_is_left_out() -> None:
+    rig = test_trim.Rig(max_budget=1.0)
+    for number in range(60):
+        rig.turn(number)
+    rig.messages[1:] = [evolve(message, content=message.text * 2) for message in rig.messages[1:]]
+    await rig.ask()
+    kept = rig.conversation.least
+    assert kept is not None
+    assert kept.cost is not None
+    assert len(rig.model.requests) == 1
+    other = test_trim.Rig(max_budget=kept.cost + 0.00001)
+    other.messages = rig.messages
+    await other.ask()
+    assert other.model.requests == []
+    assert any("max_budget" in notice for notice in other.notices)
+
+
 async def test_where_no_price_is_known_that_is_said_once() -> None:
     rig = test_trim.Rig(max_budget=0.01)
     rig.model = test_trim.Summarizer(ModelInfo())
@@ -89,3 +107,18 @@ async def test_in_a_session_the_turn_ends_with_one_error_that_says_what_to_do() 
     rig.session.send("on")
     await rig.session.idle()
     assert rig.said()[-1][2].startswith("never")
+
+
+async def test_a_reply_that_breaks_off_counts_with_what_its_prompt_cost() -> None:
+    rig = test_session.Rig(max_budget=1.0)
+    broken = ModelError("dropped", "Gone.")
+    rig.session.model = Priced([[TextDelta("some"), broken], [broken]])
+    rig.session.send("go")
+    await rig.session.idle()
+    cost = rig.session.snapshot.usage.cost
+    assert cost is not None
+    assert cost > 0
+    # What failed before a word is not counted.
+    rig.session.send("go")
+    await rig.session.idle()
+    assert rig.session.snapshot.usage.cost == cost

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
@@ -43,11 +44,15 @@ class Summarizer:
         self.requests: list[ModelRequest] = []
         self._info = info
         self.failure = failure
+        self.stuck: asyncio.Event | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         self.requests.append(request)
         if self.failure is not None:
             raise self.failure
+        if self.stuck is not None:
+            self.stuck.set()
+            await asyncio.Event().wait()
         yield TextDelta(f"Summary {len(self.requests)}.")
         yield Usage(10, 5, 0.001)
 
@@ -172,10 +177,25 @@ async def test_a_summary_that_fails_costs_a_word_and_is_not_tried_for_the_same_p
         rig.turn(number)
     request = await rig.ask()
     assert "left out here" in text_of(request.messages)
-    assert [notice for notice in rig.notices if "No such luck." in notice]
+    assert [notice for notice in rig.notices if "No such luck" in notice]
     said = len(rig.notices)
     await rig.ask()
     assert (len(rig.notices), len(rig.model.requests)) == (said, 1)
+
+
+async def test_a_summary_that_was_stopped_is_asked_for_again() -> None:
+    rig = Rig()
+    for number in range(30):
+        rig.turn(number)
+    rig.model.stuck = asyncio.Event()
+    asking = asyncio.create_task(rig.ask())
+    await asyncio.wait_for(rig.model.stuck.wait(), 30)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    rig.model.stuck = None
+    assert "Summary 2." in text_of((await rig.ask()).messages)
+    assert rig.model.requests[0] == rig.model.requests[1]
 
 
 async def test_a_summary_of_a_very_long_past_is_bounded() -> None:
