@@ -220,7 +220,7 @@ async def _tokens(call: Call) -> str:
 
 async def _model(call: Call) -> str:
     if call.rest:
-        return await _set(call, _setting_named("llm.model"), call.rest)
+        await _set(call, _setting_named("llm.model"), call.rest)
     model = call.session.model
     if not isinstance(model, ChosenModel):
         return f"Model: `{call.session.settings.llm.model}`"

@@ -141,6 +141,7 @@ async def _chat(options: ChatOptions) -> int:
             for problem in problems:
                 talk.say(problem)
             show_end(renderer, session.messages)
+            renderer.settle()
             warming = asyncio.create_task(session.model.warm_up())
             good = await (talk.converse() if options.question is None else talk.turn(options.question))
         except Left:
@@ -172,7 +173,6 @@ def _greet(renderer: Renderer, choice: Choice, around: Surroundings) -> None:
     if around.person:
         lines.append("Ctrl-C stops what runs, Ctrl-D leaves, %help lists commands.")
     renderer.say("\n".join(lines), "title")
-    renderer.settle()
 
 
 def _tty(around: Surroundings, stack: contextlib.ExitStack) -> TtyMode | None:
