@@ -120,15 +120,16 @@ class Engine:
         """Set settings by their dotted names until the program ends, over all that files say but a workspace's guards.
 
         They hold for every session of this engine where it follows files, else for ``session`` alone. Answers a
-        sentence for each that was not used.
+        sentence for each that was not used, and for what a profile holds that is chosen so.
         """
         if self._live is None:
             session.settings, problems = read(changes, session.settings)
             return problems
         sources = self._live.sources
+        known = self._live.resolved.problems if self._live.resolved else ()
         resolved = await self._live.change(evolve(sources, session={**sources.session, **changes}))
         self._follow(resolved)
-        return [str(problem) for problem in resolved.problems if problem.name in changes and problem.severity != "note"]
+        return [str(new) for new in resolved.problems if new not in known and new.severity != "note"]
 
     def model(self, name: str) -> Model:
         """The model behind a name: the tour, or the worker."""

@@ -284,6 +284,7 @@ async def test_verbose(make_rig: MakeRig) -> None:
 async def test_info_tells_what_differs_and_no_secrets(make_rig: MakeRig, tmp_path: Path) -> None:
     rig = make_rig()
     rig.session.settings.llm.api_key = "sk-very-secret"
+    rig.session.settings.llm.api_base = "http://ada:sk-very-secret@127.0.0.1/v1"
     said = await rig.do("%info")
     assert "`auto_run`: `true`" in said
     assert "`llm.api_key`: `set`" in said
@@ -334,6 +335,8 @@ async def test_a_workspace_s_guard_holds_and_what_was_set_outlives_other_changes
     assert "holds it" not in await magic.run(command("%settings loop true"), session, engine)
     await magic.run(command("%settings llm.max_output 7"), session, engine)
     assert (session.settings.loop, session.settings.llm.max_output) == (True, 7)
+    assert "There is no profile" in await magic.run(command("%settings profile none"), session, engine)
+    await magic.run(command("%settings profile default"), session, engine)
     assert "`ollama/none`" in await magic.run(command("%model ollama/none"), session, engine)
     assert "`ollama/none`" in await magic.run(command("%model"), session, engine)
     assert (session.settings.loop, session.settings.llm.model) == (True, "ollama/none")
@@ -371,3 +374,10 @@ async def test_a_conversation_is_listed_searched_and_opened(engine: Engine, tmp_
     engine.history = None
     with pytest.raises(OiError, match="not kept"):
         await magic.run(command("%history"), opened, engine, show)
+
+
+def test_the_documentation_has_every_command() -> None:
+    documented = (Path(__file__).parents[2] / "docs" / "terminal.md").read_text(encoding="utf-8").replace("\\|", "|")
+    for magic_command in COMMANDS.values():
+        usage = "%% command" if magic_command.name == "%" else magic_command.usage
+        assert f"| `{usage}` |" in documented
