@@ -158,8 +158,8 @@ async def prompts() -> list[Row]:
                 first, later = await _prompt_times(model, size, window)
                 beside = base if size > 3_000 and window == 128_000 else None
                 base = later if size == 3_000 and window == 128_000 else base
-                rows.append((f"{size:,} messages, {name}: a turn's prompt", later, beside, "ms", goal))
-                rows.append((f"{size:,} messages, {name}: the first prompt", first, None, "ms", ""))
+                rows.append(Row(f"{size:,} messages, {name}: a turn's prompt", later, beside, "ms", goal))
+                rows.append(Row(f"{size:,} messages, {name}: the first prompt", first, None, "ms", ""))
     return rows
 
 

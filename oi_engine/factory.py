@@ -129,8 +129,9 @@ class Engine:
 
     def set_in_session(self, session: Session, changes: Mapping[str, object]) -> list[str]:
         """Set settings of one session by their dotted names. Answers a sentence for each that was not used."""
+        known = self.resolved(session).problems
         resolved = self.change_session(session, {**self.own_layer(session), **changes})
-        return [str(problem) for problem in resolved.problems if problem.name in changes and problem.severity != "note"]
+        return [str(new) for new in resolved.problems if new not in known and new.severity != "note"]
 
     def own_layer(self, session: Session | None = None) -> Mapping[str, object]:
         """What a session's own layer says; without a session, the session layer of all."""

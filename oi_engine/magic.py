@@ -24,6 +24,7 @@ from oi_engine.errors import InvalidSetting, OiError
 from oi_engine.factory import ChosenModel, Engine
 from oi_engine.messages import Message
 from oi_engine.models.prompt import build_request
+from oi_engine.safety.redact import redact
 from oi_engine.session.session import Session
 from oi_engine.settings.tree import Setting, all_settings, find_setting, get, names
 from oi_engine.settings.values import described, fit, from_text, shown
@@ -220,7 +221,7 @@ async def _tokens(call: Call) -> str:
 
 async def _model(call: Call) -> str:
     if call.rest:
-        return await _set(call, _setting_named("llm.model"), call.rest)
+        await _set(call, _setting_named("llm.model"), call.rest)
     model = call.session.model
     if not isinstance(model, ChosenModel):
         return f"Model: `{call.session.settings.llm.model}`"
@@ -278,7 +279,7 @@ def _setting_named(name: str) -> Setting:
 
 def _line(setting: Setting, session: Session) -> str:
     value = get(session.settings, setting.name)
-    words = ("set" if value else "not set") if setting.secret else shown(value)
+    words = ("set" if value else "not set") if setting.secret else redact(shown(value))
     return f"- `{setting.name}`: {files.quoted(words)}"
 
 

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from oi_engine.errors import OiError
 from oi_engine.history.store import Conversation, Store
 from oi_engine.magic_files import quoted
+from oi_engine.messages import Message
 from oi_engine.session.session import Session
 
 LISTED = 20
@@ -70,6 +71,12 @@ def page(path: Path | None) -> list[Conversation]:
     """The conversations written last. Raises ``OiError``. Reads the disk."""
     with Store(_kept(path)) as store:
         return store.page(LISTED)
+
+
+def tail(path: Path | None, conversation: Conversation, count: int) -> list[Message]:
+    """The last messages of a conversation. Raises ``OiError``. Reads the disk, little of it whatever the length."""
+    with Store(_kept(path)) as store:
+        return store.messages_tail(conversation.id, count)
 
 
 def _kept(path: Path | None) -> Path:

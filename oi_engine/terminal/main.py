@@ -19,7 +19,7 @@ from platformdirs import user_state_path
 from oi_engine import paths
 from oi_engine.errors import OiError
 from oi_engine.factory import Choice, Engine
-from oi_engine.history.store import Conversation
+from oi_engine.magic_history import tail
 from oi_engine.models import tour
 from oi_engine.profiles.live import Sources, ensure_default
 from oi_engine.safety.redact import redact
@@ -30,7 +30,7 @@ from oi_engine.terminal.gallery import Gallery
 from oi_engine.terminal.pick import pick
 from oi_engine.terminal.plain import PlainRenderer
 from oi_engine.terminal.renderer import Renderer
-from oi_engine.terminal.replay import show_end
+from oi_engine.terminal.replay import SHOWN, show_end
 from oi_engine.terminal.tty_mode import TtyMode
 from oi_engine.version import __version__
 
@@ -120,12 +120,10 @@ async def _chat(options: ChatOptions) -> int:
     warming: asyncio.Task[None] | None = None
     with contextlib.ExitStack() as stack:
         tty = _tty(around, stack)
+        _end_on_signals()
         try:
             asker = _asker(around, tty, multi_line=settings.multi_line)
-            picked = await pick(engine.history, asker) if options.conversations else None
-            choice = await _choice(engine, options.demo)
-            session = await _session(engine, picked, here, choice)
-            renderer = _renderer(around, session)
+            session, renderer = await _begin(engine, options, around, asker)
             talk = Chat(
                 session,
                 renderer,
@@ -136,11 +134,9 @@ async def _chat(options: ChatOptions) -> int:
             )
             _report_logs(talk.say, stack, verbose=settings.verbose)
             stack.enter_context(_signals(talk, tty if around.rich else None))
-            if options.question is None:
-                _greet(renderer, choice, around)
             for problem in problems:
                 talk.say(problem)
-            show_end(renderer, session.messages)
+            renderer.settle()
             warming = asyncio.create_task(session.model.warm_up())
             good = await (talk.converse() if options.question is None else talk.turn(options.question))
         except Left:
@@ -155,10 +151,30 @@ async def _chat(options: ChatOptions) -> int:
     return 0 if good else 1
 
 
-async def _session(engine: Engine, picked: Conversation | None, here: Path, choice: Choice) -> Session:
+def _end_on_signals() -> None:
+    """Until ``_signals`` takes over: the signals to end leave in good order, the terminal as it was found."""
+    main = asyncio.current_task()
+    assert main is not None
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, main.cancel)
+
+
+async def _begin(engine: Engine, options: ChatOptions, around: Surroundings, asker: Asker) -> tuple[Session, Renderer]:
+    """A new conversation, or the one that the person picks, of which the end is shown; under a greeting."""
+    picked = await pick(engine.history, asker) if options.conversations else None
+    choice = await _choice(engine, options.demo)
     if picked is None:
-        return engine.new_session(cwd=str(here), model=choice)
-    return await engine.reopen(picked.id, model=choice)
+        session = engine.new_session(cwd=str(Path.cwd()), model=choice)
+        renderer = _renderer(around, session.id)
+        if options.question is None:
+            _greet(renderer, choice, around)
+        return session, renderer
+    renderer = _renderer(around, picked.id)
+    if options.question is None:
+        _greet(renderer, choice, around)
+    # The end of a long conversation is there at once; all of it takes a while.
+    show_end(renderer, await asyncio.to_thread(tail, engine.history, picked, SHOWN), picked.length)
+    return await engine.reopen(picked.id, model=choice), renderer
 
 
 async def _choice(engine: Engine, demo: bool) -> Choice:
@@ -172,7 +188,6 @@ def _greet(renderer: Renderer, choice: Choice, around: Surroundings) -> None:
     if around.person:
         lines.append("Ctrl-C stops what runs, Ctrl-D leaves, %help lists commands.")
     renderer.say("\n".join(lines), "title")
-    renderer.settle()
 
 
 def _tty(around: Surroundings, stack: contextlib.ExitStack) -> TtyMode | None:
@@ -186,8 +201,8 @@ def _tty(around: Surroundings, stack: contextlib.ExitStack) -> TtyMode | None:
     return tty
 
 
-def _renderer(around: Surroundings, session: Session) -> Renderer:
-    gallery = Gallery(user_state_path("oi-lsp") / "sessions" / session.id)
+def _renderer(around: Surroundings, session_id: str) -> Renderer:
+    gallery = Gallery(user_state_path("oi-lsp") / "sessions" / session_id)
     if not around.rich:
         return PlainRenderer(sys.stdout, gallery, _leave_without_reader())
     from oi_engine.terminal.look import Look, make_console

@@ -28,7 +28,7 @@ async def pick(path: Path | None, asker: Asker) -> Conversation:
     found = await asyncio.to_thread(page, path)
     if not found:
         raise OiError("No conversation is stored yet.", "`oi-lsp chat` begins one.")
-    options = [sanitize(" ".join(f"{about(one)}  {title(one)}".split())) for one in found]
+    options = [sanitize(" ".join(f"{about(one)} · {title(one)}".split())) for one in found]
     if isinstance(asker, Chooser):
         return found[await asker.choose(options)]
     print("\n".join(f"{number:>3}. {option}" for number, option in enumerate(options, start=1)))

@@ -18,13 +18,17 @@ _LONGEST = 4000
 """Of a message that is longer than this, the beginning or, of output, the end is shown."""
 
 
-def show_end(renderer: Renderer, messages: Sequence[Message]) -> None:
-    """Show the last messages, as they looked when they were said."""
+def show_end(renderer: Renderer, messages: Sequence[Message], length: int | None = None) -> None:
+    """Show the last messages, as they looked when they were said.
+
+    ``length`` is that of the whole conversation, where ``messages`` are only its end.
+    """
     if not messages:
         return
     end = messages[-SHOWN:]
-    if len(messages) > len(end):
-        renderer.say(f"… {len(messages) - len(end):,} messages before these")
+    before = (length or len(messages)) - len(end)
+    if before > 0:
+        renderer.say(f"… {before:,} messages before these")
     for message in end:
         if message.role == "user" and message.type == "message":
             renderer.hand_over()

@@ -289,6 +289,66 @@ def test_a_terminal_that_can_do_nothing_gets_plain_questions(terminal: Terminal)
     assert "```python" in screen
 
 
+def test_magic_commands_are_completed_and_run_in_the_session_s_shell(terminal: Terminal) -> None:
+    terminal.start(command("demo"))
+    terminal.until_prompt()
+    terminal.say("%% cd / && kept=41")
+    terminal.until("── shell ──")
+    terminal.until_prompt()
+    terminal.say("%% echo $((kept + 1)) in $PWD")
+    terminal.until("\n42 in /\n")
+    terminal.until_prompt()
+    terminal.keys("%", "h", "e", "Tab")
+    terminal.until("> %help")
+    terminal.keys("Enter")
+    assert "save_message" in terminal.until("%jupyter")
+    terminal.until_prompt()
+    terminal.say("%rest")
+    terminal.until("Did you mean %reset?")
+
+
+def test_a_stored_conversation_is_picked_and_goes_on(terminal: Terminal) -> None:
+    data = {"XDG_DATA_HOME": str(terminal.folder / "data")}
+    # The screen is cleared in between, so that what is awaited of the second is not there from the first.
+    again = command("demo", "--conversations")
+    terminal.start(f"{command('demo')}; printf '\\033[H\\033[2J\\033[3Jagain\\n'; {again}", **data)
+    terminal.until_prompt()
+    terminal.say("make a mistake")
+    for _ in range(2):
+        terminal.until("Run this? y/n/e/a")
+        terminal.keys("y")
+        until(lambda: "Run this?" not in terminal.screen(), terminal.screen)
+    terminal.until("3.2\n")
+    terminal.until_prompt()
+    terminal.say("%reset")
+    terminal.until("begins anew")
+    terminal.until_prompt()
+    terminal.say("which files are here?")
+    terminal.until("Run this? y/n/e/a")
+    terminal.keys("n")
+    terminal.until("Why not?")
+    terminal.say("")
+    terminal.until_prompt()
+    terminal.keys("C-d")
+    listed = terminal.until("Which one?")
+    assert listed.index("which files are here?") < listed.index("make a mistake")
+    terminal.keys("Down", "Enter")
+    shown = terminal.until_prompt()
+    assert "> make a mistake\n" in shown
+    assert "\n3.2\n" in shown
+    assert "Which one?" not in shown
+    terminal.say("make a mistake")
+    terminal.until("with new kernels")
+    terminal.until("Run this? y/n/e/a")
+    terminal.keys("n")
+    terminal.until("Why not?")
+    terminal.say("")
+    terminal.until("As you like")
+    terminal.until_prompt()
+    terminal.keys("C-d")
+    assert terminal.until_ended() == 0
+
+
 def run(*words: str, given: str = "", folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "XDG_STATE_HOME": str(folder), "COLUMNS": "40"}
     return subprocess.run(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import oi_lsp.server
+from oi_engine.paths import profiles_folder
 from oi_engine.settings import read
 from oi_engine.terminal import main as terminal
 from oi_engine.terminal.main import ChatOptions
@@ -113,6 +114,53 @@ def test_the_flags_become_settings(chats: list[ChatOptions]) -> None:
     assert (settings.auto_run, settings.loop, settings.verbose, settings.multi_line) == (True, True, True, True)
     assert (first.question, first.demo) == ("what?", False)
     assert others == [first, first]
+
+
+def test_modes_profile_and_safety_become_settings(chats: list[ChatOptions]) -> None:
+    long = "--vision --fast --local --llm_supports_vision --profile p --safe_mode ask --max_budget 0.5 --offline"
+    short = "-vi -f -l -lsv -p p --safe-mode ask -b 0.5 --offline"
+    for words in (long, short):
+        assert cli.main(["chat", *words.split(), "--conversations"]) == 7
+    first, second = chats
+    assert first == second
+    assert first.conversations
+    assert first.flags == {
+        "vision": True,
+        "fast": True,
+        "local": True,
+        "llm_supports_vision": True,
+        "profile": "p",
+        "safe_mode": "ask",
+        "max_budget": 0.5,
+        "offline": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("--os", "no OS mode"),
+        ("-o", "no OS mode"),
+        ("--speak_messages", "does not read messages aloud"),
+        ("-sm", "does not read messages aloud"),
+        ("--disable_telemetry", "There is no telemetry"),
+        ("--local-models", "downloads no models"),
+    ],
+)
+def test_a_flag_without_effect_says_so_in_a_line_and_goes_on(
+    chats: list[ChatOptions], capsys: pytest.CaptureFixture[str], flag: str, said: str
+) -> None:
+    assert cli.main(["chat", flag]) == 7
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert len(chats) == 1
+
+
+def test_profiles_shows_their_folder_with_a_profile_in_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["chat", "--profiles"]) == 0
+    folder = capsys.readouterr().out.removesuffix("\n")
+    assert Path(folder) == profiles_folder()
+    assert Path(folder, "default.yaml").is_file()
 
 
 def test_without_flags_the_defaults_hold_and_nothing_runs_unasked(chats: list[ChatOptions]) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from oi_engine.errors import ModelError
+from oi_engine.errors import ModelError, SessionBusy
+from oi_engine.factory import Choice, Engine
 from oi_engine.session.session import Session
 from oi_engine.settings import Settings
 from oi_engine.terminal.ask import Interrupted, Left, Verdict, block_content, is_open_block
@@ -20,6 +22,7 @@ from oi_engine.terminal.gallery import Gallery
 from oi_engine.terminal.plain import PlainRenderer
 from tests.fakes.scripted import ScriptedModel, Step, TinyRuntime, code, say
 
+ROLES = ("user", "assistant")
 Answer = str | type[Exception]
 
 
@@ -223,6 +226,57 @@ async def test_ctrl_c_at_the_prompt_says_how_to_leave_and_leaves_the_second_time
     await talk.chat.converse()
     assert talk.screen.getvalue().count(HOW_TO_LEAVE) == 2
     assert talk.asker.answers == []
+
+
+async def test_a_shell_command_of_the_person_s_own_is_shown_like_any_run(make_talk: MakeTalk) -> None:
+    talk = make_talk([say("Hello.")], "%% print on\ninput", "Ada", "hi", Left)
+    await talk.chat.converse()
+    assert talk.ran == ["print on\ninput"]
+    assert "```shell\nprint on\ninput\n```\n\n```output\non\ngot Ada\n```\n" in talk.screen.getvalue()
+    assert "Hello." in talk.screen.getvalue()
+
+
+async def test_of_loaded_messages_the_end_is_shown(make_talk: MakeTalk, tmp_path: Path) -> None:
+    said = [{"role": role, "type": "message", "content": f"{role} {n}"} for n in range(99) for role in ROLES]
+    said[-1]["content"] = "long " * 2000
+    said.append({"role": "computer", "type": "image", "format": "base64.png", "content": "aW1hZ2U="})
+    path = tmp_path / "messages.json"
+    path.write_text(json.dumps(said))
+    talk = make_talk([say("Hello.")], f"%load_message {path}", "hi", Left)
+    await talk.chat.converse()
+    shown = talk.screen.getvalue()
+    assert "… 187 messages before these" in shown
+    assert "> user 98\n" in shown
+    assert "assistant 97\n" in shown
+    assert "user 90\n" not in shown
+    assert "long …\n" in shown
+    assert "(image)" in shown
+    assert shown.endswith("Hello.\n")
+    assert not (tmp_path / "image-1.png").exists()
+
+
+async def test_another_conversation_takes_the_place_of_the_one_before(make_talk: MakeTalk, tmp_path: Path) -> None:
+    engine = Engine(history=tmp_path / "history.db")
+    stored = engine.new_session(cwd="/", model=Choice("tour", "A test."))
+    stored.model = ScriptedModel([code("print lark", "shell"), say("A lark.")])
+    asked = asyncio.Event()
+    stored.on_state(lambda snapshot: asked.set() if snapshot.proposal else None)
+    stored.send("Which bird?")
+    await asked.wait()
+    assert stored.snapshot.proposal is not None
+    stored.reject(stored.snapshot.proposal.id)
+    await stored.idle()
+    await engine.close_session(stored)
+    talk = make_talk([], "%history", "%open 1", "%undo", Left)
+    talk.chat = Chat(talk.session, PlainRenderer(talk.screen, Gallery(tmp_path)), talk.asker, engine=engine)
+    await talk.chat.converse()
+    assert talk.chat.session.id == stored.id
+    assert talk.chat.session.messages == []
+    assert "> Which bird?\n\n```shell\nprint lark\n```\n" in talk.screen.getvalue()
+    assert "A lark.\n" in talk.screen.getvalue()
+    with pytest.raises(SessionBusy):
+        talk.session.send("The one before is closed.")
+    await engine.close()
 
 
 async def piped(make_talk: MakeTalk, text: str, replies: list[list[Step]], *, auto_run: bool) -> tuple[Talk, bool]:

@@ -1,0 +1,383 @@
+"""Magic commands: what each does to a real session, and what is said where one cannot be done."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from oi_engine import magic
+from oi_engine.errors import OiError, SessionBusy
+from oi_engine.factory import Choice, Engine
+from oi_engine.magic import COMMANDS, Magic, complete, parse
+from oi_engine.magic_files import LOADED, quoted
+from oi_engine.profiles.live import Sources
+from oi_engine.session.session import Session
+from oi_engine.settings import Settings
+from tests.fakes.scripted import ScriptedModel, Step, TinyRuntime, code, say
+
+
+class Rig:
+    """A session on a scripted model and an engine beside it, with a folder of its own."""
+
+    def __init__(self, folder: Path, *replies: list[Step]) -> None:
+        self.folder = folder
+        self.ran: list[str] = []
+        self.engine = Engine(Settings())
+        self.model = ScriptedModel(replies)
+        self.session = Session(
+            self.model, lambda language, cwd: TinyRuntime(self.ran), Settings(auto_run=True), cwd=str(folder)
+        )
+
+    async def ask(self, text: str) -> None:
+        self.session.send(text)
+        await self.session.idle()
+
+    async def do(self, line: str) -> str:
+        command = parse(line)
+        assert command is not None
+        said = await magic.run(command, self.session, self.engine)
+        await self.session.idle()
+        return said
+
+    async def refusal(self, line: str) -> str:
+        with pytest.raises(OiError) as caught:
+            await self.do(line)
+        return str(caught.value)
+
+
+MakeRig = Callable[..., Rig]
+
+
+@pytest.fixture
+async def make_rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[MakeRig]:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    made: list[Rig] = []
+
+    def make(*replies: list[Step]) -> Rig:
+        made.append(Rig(tmp_path, *replies))
+        return made[-1]
+
+    yield make
+    for rig in made:
+        await rig.session.close()
+        await rig.engine.close()
+
+
+# --- reading a line --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("hello", None),
+        (" %help", None),
+        ("100%", None),
+        ("", None),
+        ("%help", Magic("help")),
+        ("%help  ", Magic("help")),
+        ("%save_message  a b.json ", Magic("save_message", "a b.json")),
+        ("%save_message! a.json", Magic("save_message", "a.json", forced=True)),
+        ("%% ls -l", Magic("%", "ls -l")),
+        ("%%ls\npwd", Magic("%", "ls\npwd")),
+        ("%%", Magic("%")),
+        ("%%!x", Magic("%", "!x")),
+        ("%", Magic("")),
+        ("%d is a format", Magic("d", "is a format")),
+        ("%tokens\none\ntwo", Magic("tokens", "one\ntwo")),
+    ],
+)
+def test_a_line_is_read(text: str, read: Magic | None) -> None:
+    assert parse(text) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("%he", ["%help"]),
+        ("%r", ["%reset"]),
+        ("hello", []),
+        ("%% l", []),
+        ("%verbose ", ["%verbose true", "%verbose false"]),
+        ("%verbose f", ["%verbose false"]),
+        ("%settings safe", ["%settings safe_mode"]),
+        ("%settings safe_mode ", ["%settings safe_mode off", "%settings safe_mode ask", "%settings safe_mode auto"]),
+        ("%settings llm.model ", []),
+        ("%settings no.such ", []),
+        ("%undo ", []),
+        ("%nothing ", []),
+        ("%load_message b", ["%load_message b dir/", "%load_message b.json"]),
+        ("%load_message! b dir/", ["%load_message! b dir/c.json"]),
+        ("%load_message no/where", []),
+    ],
+)
+def test_completion(text: str, offered: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "b dir").mkdir()
+    for name in ("a.json", "b.json", ".hidden", "b dir/c.json"):
+        (tmp_path / name).touch()
+    assert complete(text) == offered
+
+
+def test_every_command_is_completed() -> None:
+    assert complete("%") == [f"%{name}" for name in COMMANDS if name != "%"]
+
+
+async def test_help_has_every_command(make_rig: MakeRig) -> None:
+    said = await make_rig().do("%help")
+    for command in COMMANDS.values():
+        assert f"`{command.usage}`: {command.help}" in said
+
+
+@pytest.mark.parametrize(
+    ("line", "near"), [("%unod", "Did you mean %undo?"), ("%timeit x", "%help lists"), ("%", "%help")]
+)
+async def test_what_is_no_command_is_said_with_the_nearest(make_rig: MakeRig, line: str, near: str) -> None:
+    assert near in await make_rig().refusal(line)
+
+
+# --- the conversation ------------------------------------------------------------------------------------------
+
+
+async def test_the_shell_runs_what_is_behind_two_signs(make_rig: MakeRig) -> None:
+    rig = make_rig()
+    assert await rig.do("%% print one\nprint two") == ""
+    assert rig.ran == ["print one\nprint two"]
+    source, output = rig.session.messages
+    assert (source.role, source.type, source.format) == ("user", "code", "shell")
+    assert output.text == "one\ntwo\n"
+    assert "none" in await rig.refusal("%%")
+
+
+async def test_undo_and_reset(make_rig: MakeRig) -> None:
+    rig = make_rig(say("One."), say("Two."))
+    await rig.ask("first")
+    await rig.ask("second")
+    await rig.do("%undo")
+    assert [message.text for message in rig.session.messages] == ["first", "One."]
+    await rig.do("%reset")
+    assert rig.session.messages == []
+    assert await rig.do("%undo") == "There is nothing to take back."
+
+
+async def test_in_mid_turn_the_conversation_is_left_alone(make_rig: MakeRig, tmp_path: Path) -> None:
+    (tmp_path / "messages.json").write_text("[]")
+    rig = make_rig([asyncio.Event(), *say("never")])
+    rig.session.send("first")
+    for line in ("%reset", "%undo", "%load_message"):
+        command = parse(line)
+        assert command is not None
+        with pytest.raises(SessionBusy):
+            await magic.run(command, rig.session, rig.engine)
+    assert [message.text for message in rig.session.messages] == ["first"]
+    rig.session.stop()
+    await rig.session.idle()
+
+
+async def test_messages_are_saved_and_loaded(make_rig: MakeRig, tmp_path: Path) -> None:
+    rig = make_rig(code("print hello"), say("Done."))
+    await rig.ask("go")
+    saved = rig.session.messages.copy()
+    assert "4 messages" in await rig.do("%save_message")
+    assert [item["type"] for item in json.loads((tmp_path / "messages.json").read_text())] == [
+        "message",
+        "code",
+        "console",
+        "message",
+    ]
+    other = make_rig(say("One."), say("Welcome back."))
+    await other.ask("to be replaced")
+    await other.do("%load_message messages.json")
+    assert other.session.messages == saved
+    await other.ask("and now?")
+    assert [message.text for message in other.session.messages[len(saved) :]] == [LOADED, "and now?", "Welcome back."]
+    await other.do("%undo")
+    await other.do("%undo")
+    assert other.session.messages == []
+
+
+async def test_no_file_is_written_over_unless_that_is_said(make_rig: MakeRig, tmp_path: Path) -> None:
+    target = tmp_path / "kept.json"
+    target.write_text("kept")
+    rig = make_rig(say("One."))
+    await rig.ask("first")
+    assert "there already" in await rig.refusal("%save_message ~/kept.json")
+    assert target.read_text() == "kept"
+    await rig.do("%save_message! '~/kept.json'")
+    assert len(json.loads(target.read_text())) == 2
+    assert os.listdir(tmp_path) == ["kept.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(None, "missing.json"), (b"{", "not JSON"), (b"\xff\xfe", "UTF-8"), (b'[{"role": "king"}]', "messages[0]")],
+)
+async def test_what_cannot_be_loaded_leaves_the_conversation(
+    make_rig: MakeRig, tmp_path: Path, content: bytes | None, said: str
+) -> None:
+    if content is not None:
+        (tmp_path / "missing.json").write_bytes(content)
+    rig = make_rig(say("One."))
+    await rig.ask("first")
+    assert said in await rig.refusal("%load_message missing.json")
+    assert len(rig.session.messages) == 2
+
+
+@pytest.mark.parametrize(("line", "ending"), [("%markdown", "md"), ("%jupyter", "ipynb")])
+async def test_exports_get_a_name_of_their_own(make_rig: MakeRig, tmp_path: Path, line: str, ending: str) -> None:
+    rig = make_rig(code("print hello"), say("Done."))
+    assert "nothing to export" in await rig.refusal(line)
+    await rig.ask("Say: hello/../world!")
+    first, second = tmp_path / f"say-hello-world.{ending}", tmp_path / f"say-hello-world-2.{ending}"
+    assert quoted(str(first)) in await rig.do(line)
+    (tmp_path / "Downloads").mkdir()
+    await rig.do(line)
+    assert (tmp_path / "Downloads" / first.name).read_text() == first.read_text()
+    (tmp_path / "Downloads").rename(tmp_path / "elsewhere")
+    await rig.do(line)
+    assert "print hello" in second.read_text()
+    await rig.do(f"{line} named.{ending}")
+    assert (tmp_path / f"named.{ending}").read_text() == second.read_text()
+
+
+# --- the model and the settings --------------------------------------------------------------------------------
+
+
+async def test_a_setting_is_shown_and_set(make_rig: MakeRig) -> None:
+    rig = make_rig()
+    assert "`llm.max_output`: `2800`" in await rig.do("%settings")
+    assert "Characters of a program's output" in await rig.do("%settings max_output")
+    assert "`99`" in await rig.do("%settings llm.max_output 99")
+    assert rig.session.settings.llm.max_output == 99
+    await rig.do("%settings custom_instructions Be brief, please.")
+    assert rig.session.settings.custom_instructions == "Be brief, please."
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("%settings auto_rum", "Did you mean auto_run?"),
+        ("%settings auto_run perhaps", "must be true or false, not 'perhaps'"),
+        ("%settings llm.api_key sk-1", "is a secret"),
+        ("%settings conversation_history false", "when a conversation begins"),
+        ("%verbose maybe", "must be true or false"),
+    ],
+)
+async def test_a_setting_that_cannot_be_set_stays(make_rig: MakeRig, line: str, said: str) -> None:
+    rig = make_rig()
+    before = Settings(auto_run=True)
+    assert said in await rig.refusal(line)
+    assert rig.session.settings == before
+
+
+async def test_verbose(make_rig: MakeRig) -> None:
+    rig = make_rig()
+    for line, verbose in (("%verbose", True), ("%verbose false", False), ("%verbose true", True)):
+        await rig.do(line)
+        assert rig.session.settings.verbose is verbose
+
+
+async def test_info_tells_what_differs_and_no_secrets(make_rig: MakeRig, tmp_path: Path) -> None:
+    rig = make_rig()
+    rig.session.settings.llm.api_key = "sk-very-secret"
+    rig.session.settings.llm.api_base = "http://ada:sk-very-secret@127.0.0.1/v1"
+    said = await rig.do("%info")
+    assert "`auto_run`: `true`" in said
+    assert "`llm.api_key`: `set`" in said
+    assert "max_output" not in said
+    assert "sk-very-secret" not in said + await rig.do("%settings") + await rig.do("%settings llm.api_key")
+    assert str(tmp_path) in said
+
+
+async def test_tokens(make_rig: MakeRig) -> None:
+    rig = make_rig(say("One."))
+    await rig.ask("first")
+    before, after = [await rig.do("%tokens"), await rig.do(f"%tokens {'long ' * 400}")]
+    assert "(an estimate)" in before
+    assert "this message alone: about 500 tokens" in after
+    assert "no price is known" in before
+
+
+# --- settings that come from files, stored conversations -------------------------------------------------------
+
+
+Shown = Callable[[Session], Awaitable[None]]
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    """An engine that follows files, with a workspace that holds ``auto_run`` at false."""
+    workspace = tmp_path / "workspace"
+    (workspace / ".oi").mkdir(parents=True)
+    (workspace / ".oi" / "settings.yaml").write_text("auto_run: false\n")
+    made = await Engine.open(Sources(environment={}, workspaces=(workspace,), folder=tmp_path / "profiles"))
+    made.history = tmp_path / "history.db"
+    yield made
+    await made.close()
+
+
+def command(line: str) -> Magic:
+    read = parse(line)
+    assert read is not None
+    return read
+
+
+async def test_a_workspace_s_guard_holds_and_what_was_set_outlives_other_changes(
+    engine: Engine, tmp_path: Path
+) -> None:
+    session = engine.new_session(cwd=str(tmp_path), model=Choice("tour", "A test."))
+    assert "holds it" in await magic.run(command("%settings auto_run true"), session, engine)
+    assert session.settings.auto_run is False
+    assert "holds it" not in await magic.run(command("%settings loop true"), session, engine)
+    await magic.run(command("%settings llm.max_output 7"), session, engine)
+    assert (session.settings.loop, session.settings.llm.max_output) == (True, 7)
+    assert "There is no profile" in await magic.run(command("%settings profile none"), session, engine)
+    await magic.run(command("%settings profile default"), session, engine)
+    assert "`ollama/none`" in await magic.run(command("%model ollama/none"), session, engine)
+    assert "`ollama/none`" in await magic.run(command("%model"), session, engine)
+    assert (session.settings.loop, session.settings.llm.model) == (True, "ollama/none")
+
+
+async def test_a_conversation_is_listed_searched_and_opened(engine: Engine, tmp_path: Path) -> None:
+    shown: list[Session] = []
+
+    async def show(session: Session) -> None:
+        shown.append(session)
+
+    tour = Choice("tour", "A test.")
+    first = engine.new_session(cwd=str(tmp_path), model=tour)
+    first.model = ScriptedModel([say("A lark.")])
+    first.send("Which `bird` sings?")
+    await first.idle()
+    await engine.close_session(first)
+    here = engine.new_session(cwd=str(tmp_path), model=tour)
+    with pytest.raises(OiError, match="No conversation was listed as 1"):
+        await magic.run(command("%open 1"), here, engine, show)
+    listed = await magic.run(command("%history"), here, engine, show)
+    assert "1. `` Which `bird` sings? ``" in listed
+    assert "2 messages" in listed
+    assert "No stored conversation has" in await magic.run(command("%history owl"), here, engine, show)
+    assert "A lark." in await magic.run(command("%history lark"), here, engine, show)
+    with pytest.raises(OiError, match="in another way"):
+        await magic.run(command("%open 1"), here, engine)
+    await magic.run(command("%open 1"), here, engine, show)
+    (opened,) = shown
+    assert opened.messages == first.messages
+    with pytest.raises(OiError, match="the one that is open"):
+        await magic.run(command("%open 1"), opened, engine, show)
+    with pytest.raises(OiError, match="There is no stored conversation 'x'"):
+        await magic.run(command("%open x"), opened, engine, show)
+    engine.history = None
+    with pytest.raises(OiError, match="not kept"):
+        await magic.run(command("%history"), opened, engine, show)
+
+
+def test_the_documentation_has_every_command() -> None:
+    documented = (Path(__file__).parents[2] / "docs" / "terminal.md").read_text(encoding="utf-8").replace("\\|", "|")
+    for magic_command in COMMANDS.values():
+        usage = "%% command" if magic_command.name == "%" else magic_command.usage
+        assert f"| `{usage}` |" in documented
