@@ -97,12 +97,15 @@ async def branch(host: SessionHost, params: wire.HistoryBranch) -> wire.StoredRe
 @HANDLERS.serves(wire.HistoryExport)
 async def export(host: SessionHost, params: wire.HistoryExport) -> wire.HistoryExportResult:
     """``oi.history.export``."""
+    from oi_engine.history.recorder import title_of
+
     if (params.conversation_id is None) == (params.session_id is None):
         raise InvalidField("conversationId", "or sessionId must be given, and not both.")
     target = None if params.path is None else await asyncio.to_thread(_target, params.path, host.cwd)
     if params.session_id is not None:
         session = host.find(params.session_id).session
-        title, messages = session.title, tuple(session.messages)
+        messages = tuple(session.messages)
+        title = session.title or title_of(messages)
     else:
         conversation_id = params.conversation_id or ""
         await host.engine.flush(conversation_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+import attrs
 import pytest
 
 from oi_lsp import protocol
@@ -54,9 +55,12 @@ async def test_every_command_with_a_session_refuses_one_that_is_unknown(client: 
         "oi.code.reject": {"proposalId": "p"},
         "oi.code.run": {"language": "python", "code": "1"},
         "oi.input.answer": {"inputId": "i", "text": "x"},
+        "oi.history.export": {"format": "json"},
+        "oi.settings.set": {"name": "auto_run", "value": True},
+        "oi.models.choose": {"model": "m"},
     }
     for command in protocol.COMMANDS:
-        if command.name in ("oi.session.new", "oi.session.list"):
+        if "session_id" not in attrs.fields_dict(command.params):
             continue
         error = await error_of(client, command.name, {"sessionId": "s-none", **more.get(command.name, {})})
         assert (error.code, error.data["field"]) == (ErrorCode.UNKNOWN_SESSION, "sessionId"), command.name

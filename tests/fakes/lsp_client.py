@@ -123,7 +123,7 @@ class LspClient:
         self.post({"jsonrpc": "2.0", "id": self._count, "method": method, "params": params})
         return await asyncio.wait_for(answer, DEADLINE)
 
-    async def command(self, name: str, **argument: object) -> Any:
+    async def command(self, name: str, /, **argument: object) -> Any:
         """Run a command with one object; the names of its fields are given as on the wire."""
         return await self.request("workspace/executeCommand", {"command": name, "arguments": [argument]})
 
