@@ -335,8 +335,8 @@ async def test_a_workspace_s_guard_holds_and_what_was_set_outlives_other_changes
     assert "holds it" not in await magic.run(command("%settings loop true"), session, engine)
     await magic.run(command("%settings llm.max_output 7"), session, engine)
     assert (session.settings.loop, session.settings.llm.max_output) == (True, 7)
-    assert "There is no profile" in await magic.run(command("%settings profile none"), session, engine)
-    await magic.run(command("%settings profile default"), session, engine)
+    with pytest.raises(OiError, match="read when a conversation begins"):
+        await magic.run(command("%settings profile default"), session, engine)
     assert "`ollama/none`" in await magic.run(command("%model ollama/none"), session, engine)
     assert "`ollama/none`" in await magic.run(command("%model"), session, engine)
     assert (session.settings.loop, session.settings.llm.model) == (True, "ollama/none")
