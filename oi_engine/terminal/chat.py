@@ -10,6 +10,7 @@ from typing import Any
 
 from oi_engine.approval import Proposal
 from oi_engine.errors import OiError, SessionError
+from oi_engine.messages import Message
 from oi_engine.safety.reveal import reveal
 from oi_engine.safety.sanitize import sanitize
 from oi_engine.session.session import Session
@@ -41,6 +42,7 @@ class Chat:
         *,
         lend_terminal: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
         echo: bool = False,
+        nobody: str = NOBODY,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.session = session
@@ -48,12 +50,17 @@ class Chat:
         self._asker = asker
         self._lend_terminal = lend_terminal
         self._echo = echo
+        self._nobody = nobody
         self._clock = clock
         self._changed = asyncio.Event()
         self._asking = False
         self._failed = False
-        session.stream.subscribe(self._entry)
-        session.on_state(self._state)
+        self._look_away = (session.stream.subscribe(self._entry), session.on_state(self._state))
+
+    def close(self) -> None:
+        """Show nothing more of the session."""
+        for done in self._look_away:
+            done()
 
     def say(self, text: str, tone: Tone = "note") -> None:
         """Show a word of the terminal's own, at once where no question is on the screen."""
@@ -106,10 +113,10 @@ class Chat:
 
     # --- a turn ------------------------------------------------------------------------------------------------
 
-    async def turn(self, text: str) -> bool:
-        """Send one message and see its turn through. Answers whether it did not end in an error."""
+    async def turn(self, request: str | Sequence[Message]) -> bool:
+        """Send a request and see its turn through. Answers whether it did not end in an error."""
         self._failed = False
-        self.session.send(text)
+        self.session.send(request)
         drawing = asyncio.create_task(self._draw())
         try:
             await self._attend()
@@ -221,7 +228,7 @@ class Chat:
 
     def _refuse(self, proposal: Proposal, refusals: int) -> None:
         """Nobody can be asked: the answer is no. A model that keeps proposing is stopped."""
-        self.say(NOBODY, "warning")
+        self.say(self._nobody, "warning")
         if refusals < REFUSALS:
             self.session.reject(proposal.id, NOBODY_REASON)
         else:
