@@ -79,6 +79,9 @@ def _serve(read: Callable[[int], bytes], write: Callable[[memoryview], int], loa
     try:
         import asyncio
 
+        from oi_lsp import light_types
+
+        light_types.load()
         from oi_lsp.channel import Channel
         from oi_lsp.language_server import OiLanguageServer
 

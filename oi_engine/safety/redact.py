@@ -10,6 +10,7 @@ backtracking where the bound is high: no text makes it slow.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 
@@ -32,32 +33,33 @@ _PEM = (
     r"(?:[^\-]|-(?!----)){0,65536}+(?:-----END [A-Z0-9 ]{0,60}+-----)?"
 )
 # Whole matches go.
-_KEYS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        _PEM,
-        rf"{_START}sk-{_TOKEN}{{16,512}}+",  # OpenAI, Anthropic, OpenRouter, DeepSeek
-        rf"{_START}AIza{_TOKEN}{{30,64}}+",  # Google
-        rf"{_START}gh[pousr]_[A-Za-z0-9]{{20,255}}+",  # GitHub
-        rf"{_START}github_pat_[A-Za-z0-9_]{{20,255}}+",
-        rf"{_START}glpat-{_TOKEN}{{16,255}}+",  # GitLab
-        rf"{_START}xox[abeoprs]-{_TOKEN}{{10,512}}+",  # Slack
-        rf"{_START}(?:AKIA|ASIA)[A-Z0-9]{{16}}(?![A-Za-z0-9])",  # AWS
-        rf"{_START}(?:hf|gsk|r8|nvapi|pplx|xai|tgp_v1)[_-]{_TOKEN}{{24,512}}+",  # other model providers
-        # JSON Web Token (RFC 7519): three parts in base64url, the first of which begins a JSON object.
-        rf"(?<![A-Za-z0-9_\-])eyJ{_TOKEN}{{8,8192}}+\.{_TOKEN}{{4,8192}}+(?:\.{_TOKEN}{{0,8192}}+)?",
-    )
+_KEYS = (
+    _PEM,
+    rf"{_START}sk-{_TOKEN}{{16,512}}+",  # OpenAI, Anthropic, OpenRouter, DeepSeek
+    rf"{_START}AIza{_TOKEN}{{30,64}}+",  # Google
+    rf"{_START}gh[pousr]_[A-Za-z0-9]{{20,255}}+",  # GitHub
+    rf"{_START}github_pat_[A-Za-z0-9_]{{20,255}}+",
+    rf"{_START}glpat-{_TOKEN}{{16,255}}+",  # GitLab
+    rf"{_START}xox[abeoprs]-{_TOKEN}{{10,512}}+",  # Slack
+    rf"{_START}(?:AKIA|ASIA)[A-Z0-9]{{16}}(?![A-Za-z0-9])",  # AWS
+    rf"{_START}(?:hf|gsk|r8|nvapi|pplx|xai|tgp_v1)[_-]{_TOKEN}{{24,512}}+",  # other model providers
+    # JSON Web Token (RFC 7519): three parts in base64url, the first of which begins a JSON object.
+    rf"(?<![A-Za-z0-9_\-])eyJ{_TOKEN}{{8,8192}}+\.{_TOKEN}{{4,8192}}+(?:\.{_TOKEN}{{0,8192}}+)?",
 )
 # What is in the first group stays.
-_VALUES = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"\b((?:Bearer|Basic)\s{{1,4}}+){_VALUE}[A-Za-z0-9._~+/=\-]{{8,8192}}+",  # RFC 6750, RFC 7617
-        rf"((?:{_NAME})(?:{_QUOTE})?\s{{0,4}}+[:=]\s{{0,4}}+\\{{0,3}}[\"']){_VALUE}[^\"'\\\n]{{1,8192}}+",
-        rf"((?:{_NAME})(?:{_QUOTE})?\s{{0,4}}+[:=]\s{{0,4}}+){_VALUE}[^\s\"'\\,;&<>(){{}}\[\]]{{4,8192}}+",
-        r"(://[^\s/:@]{0,255}+:)(?!\[redacted\])[^\s/@]{1,255}+(?=@)",  # a password in a URL (RFC 3986)
-    )
+_VALUES = (
+    rf"\b((?:Bearer|Basic)\s{{1,4}}+){_VALUE}[A-Za-z0-9._~+/=\-]{{8,8192}}+",  # RFC 6750, RFC 7617
+    rf"((?:{_NAME})(?:{_QUOTE})?\s{{0,4}}+[:=]\s{{0,4}}+\\{{0,3}}[\"']){_VALUE}[^\"'\\\n]{{1,8192}}+",
+    rf"((?:{_NAME})(?:{_QUOTE})?\s{{0,4}}+[:=]\s{{0,4}}+){_VALUE}[^\s\"'\\,;&<>(){{}}\[\]]{{4,8192}}+",
+    r"(://[^\s/:@]{0,255}+:)(?!\[redacted\])[^\s/@]{1,255}+(?=@)",  # a password in a URL (RFC 3986)
 )
+
+
+@functools.cache
+def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Each pattern with what stands in its place; compiled when first needed, as a server logs little or nothing."""
+    whole = tuple((re.compile(pattern), MARK) for pattern in _KEYS)
+    return whole + tuple((re.compile(pattern, re.IGNORECASE), rf"\1{MARK}") for pattern in _VALUES)
 
 
 def redact(text: str, extra: Iterable[str] = ()) -> str:
@@ -68,8 +70,6 @@ def redact(text: str, extra: Iterable[str] = ()) -> str:
     """
     for value in sorted({value for value in extra if len(value) >= SHORTEST}, key=len, reverse=True):
         text = text.replace(value, MARK)
-    for pattern in _KEYS:
-        text = pattern.sub(MARK, text)
-    for pattern in _VALUES:
-        text = pattern.sub(rf"\1{MARK}", text)
+    for pattern, instead in _patterns():
+        text = pattern.sub(instead, text)
     return text

@@ -56,7 +56,9 @@ class Terminal:
         # Without this the screen would be gone with the command.
         keep = ["set-option", "-g", "remain-on-exit", "on", ";"]
         size = ["-x", "80", "-y", "40"]
-        self._tmux("-u", "-f", "/dev/null", *keep, "new-session", "-d", *size, *settings, command)
+        # tmux itself now and then misses the exit status of a command whose terminal closes before it has ended.
+        noted = f"{command}; echo $? > {shlex.quote(str(self._status))}"
+        self._tmux("-u", "-f", "/dev/null", *keep, "new-session", "-d", *size, *settings, noted)
 
     def keys(self, *keys: str) -> None:
         self._tmux("send-keys", *keys)
@@ -80,9 +82,8 @@ class Terminal:
 
     def until_ended(self) -> int:
         """Wait for the command's end. Answers its exit status."""
-        # The window is dead when its terminal is closed; the status comes a moment later.
-        until(lambda: self._format("#{pane_dead_status}") != "", lambda: f"still there:\n{self.screen()}")
-        return int(self._format("#{pane_dead_status}"))
+        until(lambda: self._status.exists() and self._status.read_text() != "", lambda: f"there:\n{self.screen()}")
+        return int(self._status.read_text())
 
     def processes(self) -> list[psutil.Process]:
         """What runs on behalf of this test, tmux itself not counted."""
@@ -101,8 +102,9 @@ class Terminal:
         # What the window's command started ends by itself; it must be gone before the folder is.
         until(lambda: not self.processes(), lambda: f"left behind: {self.processes()}")
 
-    def _format(self, what: str) -> str:
-        return self._tmux("display-message", "-p", what).strip()
+    @property
+    def _status(self) -> Path:
+        return self.folder / "exit-status"
 
     def _tmux(self, *arguments: str) -> str:
         ran = subprocess.run(["tmux", "-L", self.name, *arguments], capture_output=True, text=True, check=True)

@@ -161,7 +161,7 @@ def parts(argument: Any) -> list[Any]:
     return [part for item in argument for part in parts(item)] if isinstance(argument, tuple | list) else []
 
 
-@pytest.mark.parametrize("pattern", [*module._KEYS, *module._VALUES], ids=lambda pattern: str(pattern.pattern)[:30])
+@pytest.mark.parametrize("pattern", [pattern for pattern, _ in module._patterns()], ids=lambda it: str(it.pattern)[:30])
 def test_no_pattern_can_become_slow(pattern: re.Pattern[str]) -> None:
     found = repeats(parser.parse(pattern.pattern, pattern.flags))
     assert found
