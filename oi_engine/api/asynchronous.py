@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from functools import partial
-from typing import Any, Literal, NoReturn, overload
+from typing import Any, Literal, overload
 
 from oi_engine.api.core import MakeShown
 from oi_engine.api.face import Face, Given
@@ -31,14 +31,6 @@ class AsyncInterpreter(Face):
     def computer(self) -> AsyncComputer:
         """What runs code."""
         return self._computer
-
-    @property
-    def server(self) -> NoReturn:
-        """The HTTP and WebSocket server, which is not here yet: raises ``NotHere``."""
-        raise NotHere(
-            "AsyncInterpreter.server is not here: this version of oi-lsp has no HTTP server.",
-            "An editor talks to `oi-lsp --stdio`; a program can serve `chat(stream=True)` itself.",
-        )
 
     @overload
     def chat(
@@ -71,6 +63,14 @@ class AsyncInterpreter(Face):
     async def close(self) -> None:
         """End the kernels and store what is to be stored."""
         await hub().acall(self._core.close())
+
+    def _absent(self, name: str) -> NotHere | None:
+        if name != "server":
+            return None
+        return NotHere(
+            "AsyncInterpreter.server is not here: this version of oi-lsp has no HTTP server.",
+            "An editor talks to `oi-lsp --stdio`; a program can serve what `chat(stream=True)` yields.",
+        )
 
     async def _begin(self, message: Given, mode: Mode, show: MakeShown | None, sink: Any) -> tuple[Run, int]:
         messages, before = self._request(message)

@@ -8,26 +8,7 @@ from typing import Any
 from oi_engine.api.core import Core
 from oi_engine.api.hub import hub
 from oi_engine.errors import NotHere
-from oi_engine.settings.tree import OLD_NAMES, SECTIONS, all_settings, find_setting
-
-OS_MODE = (
-    "display",
-    "keyboard",
-    "mouse",
-    "clipboard",
-    "os",
-    "mail",
-    "sms",
-    "contacts",
-    "calendar",
-    "browser",
-    "files",
-    "ai",
-    "vision",
-    "skills",
-    "docs",
-)
-"""The parts of ``interpreter.computer`` that OS mode and the computer API have (``code-execution/computer-api``)."""
+from oi_engine.settings.tree import NOT_SETTINGS, OLD_NAMES, SECTIONS, all_settings, find_setting
 
 
 class Attributes:
@@ -45,9 +26,10 @@ class Attributes:
             raise self._unknown(name)
         return hub().call(self._core.get(setting.name))
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         """Set a setting of this interpreter. Raises ``AttributeError``, and ``InvalidSetting`` for a wrong value."""
-        if name.startswith("_") or isinstance(getattr(type(self), name, None), property):
+        own = getattr(type(self), name, None)
+        if name.startswith("_") or (isinstance(own, property) and own.fset is not None):
             object.__setattr__(self, name, value)
             return
         setting = find_setting(self._prefix + name)
@@ -60,14 +42,15 @@ class Attributes:
         inside = (name.removeprefix(self._prefix) for name in all_settings() if name.startswith(self._prefix))
         return sorted({*(name for name in object.__dir__(self)), *(name for name in inside if "." not in name)})
 
+    def _absent(self, name: str) -> NotHere | None:
+        """What to say of a documented name that is not here."""
+        return None
+
     def _unknown(self, name: str) -> AttributeError:
         where = f"interpreter.{self._prefix}"
-        if self._prefix == "computer." and name in OS_MODE:
-            return NotHere(
-                f"{where}{name} is not here: oi-lsp has no OS mode and no computer API. It does not control screen, "
-                "mouse, keyboard, mail or calendar.",
-                "Code runs in ordinary kernels: have it use a package for the task.",
-            )
+        absent = self._absent(name)
+        if absent is not None:
+            return absent
         if name.startswith("_"):
             return AttributeError(name)
         if not self._prefix and name in SECTIONS:
@@ -78,7 +61,7 @@ class Attributes:
     def _meant(self, name: str) -> str:
         """The dotted name that is closest to a wrong one, within this group first."""
         own = {name: f"{self._prefix}{name}" for name in dir(self) if not name.startswith("_")}
-        elsewhere = {full.rpartition(".")[2]: full for full in all_settings()}
+        elsewhere = {full.rpartition(".")[2]: full for full in (*all_settings(), *NOT_SETTINGS)}
         candidates = {**OLD_NAMES, **elsewhere, **own}
         close = get_close_matches(name, own, n=1) or get_close_matches(name, candidates, n=1)
         return candidates[close[0]] if close else ""

@@ -67,9 +67,9 @@ class Core:
         setting = all_settings()[name]
         fitted = fit(value, setting)
         self._lists.pop(name, None)
-        self._values[name] = setting.strictest if fitted is NOTHING else fitted
-        if self._values[name] is NOTHING:
-            del self._values[name]
+        taken = setting.strictest if fitted is NOTHING else fitted
+        if taken is not NOTHING:
+            self._values[name] = taken
         self._resolved = None
         if self.run is not None:
             await self._apply(self.run.mode)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from attrs import define, field
+from attrs import NOTHING, define, field
 
 from oi_engine.api.custom_runtime import CustomRuntime
 from oi_engine.api.kept import KeptList
@@ -41,29 +41,31 @@ class Languages:
         """The names that the model is told: of the built-in languages, those that are installed."""
         if self._default:
             return tuple(installed)
-        entries = [_checked(entry) for entry in self._kept.items]
-        return tuple(_name(entry) for entry in entries if not isinstance(entry, Language) or entry.name in installed)
+        return tuple(
+            name
+            for name, entry in self._entries().items()
+            if not isinstance(entry, Language) or entry.name in installed
+        )
 
     def instructions(self) -> list[str]:
         """What the program's own languages add to the system message."""
-        found = (getattr(entry, "system_message", None) for entry in self._own().values())
+        found = (getattr(entry, "system_message", None) for entry in self._entries().values())
         return [text for text in found if isinstance(text, str) and text]
 
     def maker(self, built_in: RuntimeMaker) -> RuntimeMaker:
         """What makes the runtime of a language of this list."""
 
         def make(name: str, cwd: str) -> Runtime:
-            own = self._own().get(name)
-            if own is not None:
-                return CustomRuntime(own)
-            if not self._default and name not in {_name(entry) for entry in self._kept.items}:
+            entry = None if self._default else self._entries().get(name, NOTHING)
+            if entry is NOTHING:
                 raise LanguageUnavailable(f"{name} is not among the languages of this interpreter.")
-            return built_in(name, cwd)
+            return built_in(name, cwd) if entry is None or isinstance(entry, Language) else CustomRuntime(entry)
 
         return make
 
-    def _own(self) -> dict[str, Any]:
-        return {} if self._default else {_name(e): e for e in self._kept.items if not isinstance(e, Language)}
+    def _entries(self) -> dict[str, Any]:
+        """What runs each language. Raises ``InvalidSetting`` for what was put into the list and is none."""
+        return {_name(entry): entry for entry in map(_checked, self._kept.items)}
 
 
 def _checked(entry: Any) -> Any:

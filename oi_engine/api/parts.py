@@ -7,7 +7,11 @@ from typing import Any
 
 from oi_engine.api.attributes import Attributes
 from oi_engine.api.hub import hub
+from oi_engine.errors import NotHere
 from oi_engine.models.custom import Completions
+
+OS_MODE = ("display", "keyboard", "mouse", "clipboard", "os", "mail", "sms", "contacts", "calendar", "browser", "files")
+"""The parts of ``interpreter.computer`` that OS mode and the computer API have (``code-execution/computer-api``)."""
 
 
 class Llm(Attributes):
@@ -43,6 +47,15 @@ class Computer(Attributes):
     @languages.setter
     def languages(self, entries: Iterable[Any]) -> None:
         hub().call(self._core.set_languages(entries))
+
+    def _absent(self, name: str) -> NotHere | None:
+        if name not in OS_MODE:
+            return None
+        return NotHere(
+            f"interpreter.computer.{name} is not here: oi-lsp has no OS mode and no computer API. It does not control "
+            "screen, mouse, keyboard, mail or calendar.",
+            "Code runs in ordinary kernels: have it use a package for the task.",
+        )
 
     def __repr__(self) -> str:
         return f"<computer with {', '.join(language.name for language in self.languages)}>"
