@@ -20,13 +20,14 @@ from oi_engine.computer.spill import clean_spill_folders, spill_folder
 from oi_engine.history.recorder import Recorder
 from oi_engine.history.restore import REOPENED, needs_word, restore
 from oi_engine.history.store import Conversation, Opened, Store
-from oi_engine.messages import new_id
+from oi_engine.messages import Message, new_id
 from oi_engine.models import tour
 from oi_engine.models.discovery import discover
 from oi_engine.models.model import Model, ModelEvent, ModelInfo, ModelRequest
 from oi_engine.models.worker_client import ModelWorker, WorkerModel
 from oi_engine.profiles.live import LiveSettings, Sources
 from oi_engine.safety.secrets import scrubbed, take_provider_keys
+from oi_engine.session.context import workspace_context
 from oi_engine.session.session import Session
 from oi_engine.settings import LlmSettings, Resolved, Settings
 
@@ -118,6 +119,7 @@ class Engine:
         what makes those of the caller's own languages too.
         """
         session = self._session(new_id("s"), cwd, settings, model, title, answering, languages)
+        session.preface = lambda: workspace_context(Path(cwd))
         self._record(session, Conversation(session.id, title, cwd, created_at=session.created_at))
         return session
 
@@ -128,7 +130,7 @@ class Engine:
         session = self._session(conversation.id, _folder_of(conversation), None, model, conversation.title)
         await asyncio.to_thread(restore, session.stream, opened)
         if needs_word(opened):
-            session.opening_word = REOPENED
+            session.preface = lambda: [Message("computer", "message", REOPENED)]
         self._record(session, conversation, opened)
         return session
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from attrs import NOTHING, define, evolve, field
@@ -89,7 +90,7 @@ class Core:
                 self._values[name] = list(kept.items)
                 self._resolved = None
         if self._resolved is None:
-            self._resolved = await self._live.change(Sources(session=dict(self._values)))
+            self._resolved = await self._live.change(Sources(session=dict(self._values), workspaces=(Path.cwd(),)))
             for problem in self._resolved.problems:
                 if str(problem) not in self._told:
                     self._told.add(str(problem))
@@ -133,6 +134,7 @@ class Core:
         engine = Engine(settings, keys, history=history, worker=hub().worker(keys))
         self._answering = Answering(engine, settings.llm, self._completions)
         session = engine.new_session(cwd=os.getcwd(), answering=self._answering, languages=self.languages.maker)
+        session.preface = tuple  # what the model is told, the program says
         self._installed = session.computer.languages
         self._engine, self._session = engine, session
         self._forget = hub().close_at_exit(engine.close)

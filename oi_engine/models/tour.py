@@ -17,9 +17,9 @@ NAME = "tour"
 """The name of the tour model, as ``llm.model`` takes it."""
 
 _WELCOME = """\
-I am the **tour**: a short script, not a language model. No provider key and no local model server was found, so I \
-show you how this works. Everything else here is real: the code, the question before it runs, and the kernel that runs \
-it.
+I am the **tour**: a short script, not a language model, which shows you how this works. Everything else here is real: \
+the code, the question before it runs, and the kernel that runs it. With a provider's key or a model server on this \
+machine, a real model answers in my place.
 
 Ask for one of these:
 

@@ -19,7 +19,7 @@ from attrs import evolve, frozen
 from oi_engine.approval import Gate, Proposal
 from oi_engine.computer.computer import Computer, RuntimeMaker
 from oi_engine.errors import OiError, SessionBusy, UnknownInput, UnknownProposal
-from oi_engine.messages import Chunk, Message, new_id, now
+from oi_engine.messages import Chunk, Message, Recipient, new_id, now
 from oi_engine.models.model import Model
 from oi_engine.session.state import PendingInput, Queued, Snapshot, State, Stopped, Ticket, UsageTotals
 from oi_engine.session.turn import Decision, OwnCode, Request, Turn
@@ -72,8 +72,8 @@ class Session:
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._closed = False
-        self.opening_word = ""
-        """Said before the next request: what the person and the model must know of what went before."""
+        self.preface: Callable[[], Sequence[Message]] = tuple
+        """Called once, before the next request: messages that the person and the model must have before it."""
 
     # --- what a front end asks for -----------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class Session:
     def send(self, content: str | Sequence[Message]) -> Ticket:
         """Ask the model. In mid-turn the message is queued, visibly."""
         messages = [Message("user", "message", content)] if isinstance(content, str) else list(content)
-        if not any(message.content for message in messages):
+        if not any(message.text.strip() for message in messages):
             raise OiError("The message is empty.", "Write what you want done.")
         return self._request(Request(tuple(messages)))
 
@@ -200,9 +200,9 @@ class Session:
             return
         waiting = self._queue.popleft()
         self.stream.turn_id = waiting.turn_id
-        if self.opening_word:
-            self._say(self.opening_word)
-            self.opening_word = ""
+        preface, self.preface = self.preface(), tuple
+        for message in preface:
+            self._say(message.text, message.recipient)
         turn = self._turn = Turn(self, waiting.request)
         self._show(state="thinking", turn_id=waiting.turn_id, proposal=None, input=None)
         self._show_queue()
@@ -234,7 +234,7 @@ class Session:
     def _decide(self, decision: Decision) -> str:
         if self._turn is None or self._snapshot.turn_id is None:
             raise UnknownProposal("No proposal waits for a decision.")
-        self._show(proposal=None)
+        self._show(state="running" if decision.grant else "thinking", proposal=None)
         self._turn.decide(decision)
         return self._snapshot.turn_id
 
@@ -243,8 +243,8 @@ class Session:
             raise SessionBusy(f"{command} is for a session at rest.", "Stop the turn first.")
         self.stream.put(Chunk("user", "command", content=command, id=new_id("m")))
 
-    def _say(self, text: str) -> None:
-        self.stream.open("computer", "message")
+    def _say(self, text: str, recipient: Recipient | None = None) -> None:
+        self.stream.open("computer", "message", recipient=recipient)
         self.stream.write(text)
         self.stream.close()
 

@@ -361,9 +361,10 @@ async def test_without_tools_fences_are_code_and_text_after_them_is_kept() -> No
     rig.checked()
 
 
-async def test_an_empty_message_is_refused() -> None:
+@pytest.mark.parametrize("nothing", ["", " \n"])
+async def test_an_empty_message_is_refused(nothing: str) -> None:
     with pytest.raises(OiError):
-        Rig().session.send("")
+        Rig().session.send(nothing)
 
 
 async def test_after_close_nothing_runs() -> None:
