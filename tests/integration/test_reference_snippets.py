@@ -168,9 +168,10 @@ def _whole(lines: list[str], at: int) -> int:
     end = next((end for end in candidates if parses("\n".join(lines[at:end]))), None)
     if end is None:
         return at + 1
-    while end < len(lines) and lines[end].startswith(" ") and parses("\n".join(lines[at : end + 1])):
-        end += 1
-    return end
+    indented = end
+    while indented < len(lines) and lines[indented].startswith(" "):
+        indented += 1
+    return next(last for last in range(indented, end - 1, -1) if parses("\n".join(lines[at:last])))
 
 
 def parses(code: str) -> bool:
