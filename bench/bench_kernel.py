@@ -1,8 +1,4 @@
-"""The Python kernel's speed and memory; ``python -m bench.bench_kernel`` prints a row for each number.
-
-A bench is an async function that returns a row: the name, what was measured, the same by bare jupyter_client in the
-same run (or None), the unit, and the target of the design.
-"""
+"""The Python kernel's speed and memory; baselines are the same by bare jupyter_client."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Models: how fast replies come through the worker, beside LiteLLM alone in the same run.
 
-``python -m bench.bench_models`` prints the rows. The scripted provider runs in a process of its own, and so does
+The scripted provider runs in a process of its own, and so does
 LiteLLM where it is the baseline (with its defaults, on the same scripted replies). Medians of ``ROUNDS`` rounds that
 take turns.
 """

@@ -36,6 +36,8 @@ ModelErrorKind = Literal[
     "unknown_model",
     "quota",
     "rate_limit",
+    "overloaded",
+    "budget",
     "unreachable",
     "dropped",
     "context_length",
@@ -153,9 +155,11 @@ class HistoryDamaged(HistoryError):
 class ModelError(OiError):
     """The model did not answer.
 
-    ``kind`` tells the cases apart for programs; ``message`` and ``remedy`` are for the person.
+    ``kind`` tells the cases apart for programs; ``message`` and ``remedy`` are for the person. ``retry_after`` is how
+    many seconds the provider asked to wait, where it did.
     """
 
-    def __init__(self, kind: ModelErrorKind, message: str, remedy: str = "") -> None:
+    def __init__(self, kind: ModelErrorKind, message: str, remedy: str = "", retry_after: float | None = None) -> None:
         super().__init__(message, remedy)
         self.kind: ModelErrorKind = kind
+        self.retry_after = retry_after

@@ -17,12 +17,14 @@ from oi_engine.computer.computer import RuntimeMaker
 from oi_engine.computer.runtime import Runtime
 from oi_engine.computer.runtimes import RuntimeFactory
 from oi_engine.computer.spill import clean_spill_folders, spill_folder
+from oi_engine.errors import OiError
 from oi_engine.history.recorder import Recorder
 from oi_engine.history.restore import REOPENED, needs_word, restore
+from oi_engine.history.storable import Cleaner
 from oi_engine.history.store import Conversation, Opened, Store
 from oi_engine.messages import Message, new_id
 from oi_engine.models import tour
-from oi_engine.models.discovery import discover
+from oi_engine.models.discovery import Candidate, discover
 from oi_engine.models.model import Model, ModelEvent, ModelInfo, ModelRequest
 from oi_engine.models.worker_client import ModelWorker, WorkerModel
 from oi_engine.profiles.live import LiveSettings, Sources
@@ -30,6 +32,8 @@ from oi_engine.safety.secrets import scrubbed, take_provider_keys
 from oi_engine.session.context import workspace_context
 from oi_engine.session.session import Session
 from oi_engine.settings import LlmSettings, Resolved, Settings
+from oi_engine.settings.layers import Layer, resolve
+from oi_engine.settings.tree import get, names
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +71,8 @@ class Engine:
         self._live: LiveSettings | None = None
         self._sessions: list[Session] = []
         self._recorders: dict[str, Recorder] = {}
+        self._own: dict[str, Mapping[str, object]] = {}
+        self._on_settings: Callable[[Resolved], None] = lambda _: None
 
     @classmethod
     async def open(cls, sources: Sources, on_problem: Callable[[str], None] = log.warning) -> Engine:
@@ -80,9 +86,7 @@ class Engine:
         engine._live = live
 
         def follow(resolved: Resolved) -> None:
-            engine.settings = resolved.settings
-            for session in engine._sessions:
-                session.settings = attrs.evolve(resolved.settings)
+            engine._follow(resolved)
             for problem in resolved.problems:
                 if problem.severity != "note":
                     on_problem(str(problem))
@@ -93,6 +97,82 @@ class Engine:
         await asyncio.to_thread(clean_spill_folders)
         return engine
 
+    # --- settings ----------------------------------------------------------------------------------------------
+
+    def on_settings(self, listener: Callable[[Resolved], None]) -> None:
+        """Have ``listener`` called with what is resolved, now and after each change of the engine's settings."""
+        self._on_settings = listener
+        if self._live is not None and self._live.resolved is not None:
+            listener(self._live.resolved)
+
+    async def change_settings(
+        self, *, editor: Mapping[str, object] | None = None, session: Mapping[str, object] | None = None
+    ) -> None:
+        """Put another mapping, of the shape of a profile, in the place of the editor's or the session layer of all."""
+        if self._live is None:
+            raise OiError("These settings come from no files.", "Give the engine others when it is made.")
+        sources = self._live.sources
+        sources = evolve(
+            sources,
+            editor=sources.editor if editor is None else editor,
+            session=sources.session if session is None else session,
+        )
+        self._follow(await self._live.change(sources))
+
+    def change_session(self, session: Session, own: Mapping[str, object]) -> Resolved:
+        """Put another mapping in the place of a session's own layer. Answers what holds in that session."""
+        before = session.settings.llm
+        self._own[session.id] = own
+        resolved = self.resolved(session)
+        session.settings = resolved.settings
+        llm = resolved.settings.llm
+        if (llm.model, llm.api_base) != (before.model, before.api_base) and isinstance(session.model, ChosenModel):
+            session.model.go_by(llm)
+        return resolved
+
+    def set_in_session(self, session: Session, changes: Mapping[str, object]) -> list[str]:
+        """Set settings of one session by their dotted names. Answers a sentence for each that was not used."""
+        resolved = self.change_session(session, {**self.own_layer(session), **changes})
+        return [str(problem) for problem in resolved.problems if problem.name in changes and problem.severity != "note"]
+
+    def own_layer(self, session: Session | None = None) -> Mapping[str, object]:
+        """What a session's own layer says; without a session, the session layer of all."""
+        if session is not None:
+            return self._own.get(session.id, {})
+        return {} if self._live is None else self._live.sources.session
+
+    def resolved(self, session: Session | None = None) -> Resolved:
+        """The settings with their origins: a session's, or those that a new session starts with."""
+        if self._live is None:
+            layers = [Layer("defaults", {name: get(self.settings, name) for name in names()})]
+        else:
+            layers = list(self._live.layers)
+        if session is not None:
+            layers.append(Layer("session", self.own_layer(session), "session"))
+        return resolve(layers)
+
+    def _follow(self, resolved: Resolved) -> None:
+        self.settings = resolved.settings
+        for session in self._sessions:
+            session.settings = self.resolved(session).settings
+        self._on_settings(resolved)
+
+    # --- models ------------------------------------------------------------------------------------------------
+
+    async def models(self) -> tuple[Candidate, ...]:
+        """The models that were found: one for each provider key, and those of local servers; the best first."""
+        return (await discover(self._keys, os.environ)).candidates
+
+    def choose(self, session: Session, choice: Choice) -> None:
+        """Have another model answer in a session, from the next request on."""
+        if isinstance(session.model, ChosenModel):
+            session.model.choice = choice
+
+    def model_of(self, session: Session) -> str:
+        """The model that answers in a session, as LiteLLM names it; empty where none is chosen yet."""
+        chosen = session.model.choice if isinstance(session.model, ChosenModel) else None
+        return session.settings.llm.model if chosen is None else chosen.model
+
     async def choose_model(self, llm: LlmSettings | None = None) -> Choice:
         """The model of the settings, else the one that is found on this machine, else the tour."""
         llm = llm or self.settings.llm
@@ -102,6 +182,8 @@ class Engine:
         if found is not None:
             return Choice(found.model, found.why, found.api_base)
         return Choice(tour.NAME, "No provider key and no local model server was found.")
+
+    # --- sessions ----------------------------------------------------------------------------------------------
 
     def new_session(
         self,
@@ -146,6 +228,17 @@ class Engine:
         recorder = self._recorders.pop(session.id, None)
         if recorder is not None:
             await asyncio.to_thread(recorder.close)
+        self._own.pop(session.id, None)
+
+    async def flush(self, session_id: str) -> None:
+        """Have all that was said in a session so far written to the history."""
+        recorder = self._recorders.get(session_id)
+        if recorder is not None:
+            await asyncio.to_thread(recorder.flush)
+
+    def cleaner(self) -> Cleaner:
+        """What takes keys out of messages that are stored without having been said in a session."""
+        return Cleaner(tuple(self._keys.values()))
 
     async def close(self) -> None:
         """End every session, the model worker where it is this engine's own, and the watch on the settings."""
@@ -213,6 +306,11 @@ class ChosenModel:
         self._engine = engine
         self._llm = llm
         self.choice = choice
+
+    def go_by(self, llm: LlmSettings) -> None:
+        """Choose anew, by other settings, for the next request."""
+        self._llm = llm
+        self.choice = None
 
     async def _chosen(self) -> Choice:
         if self.choice is None:

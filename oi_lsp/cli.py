@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 
 _COMMANDS = ("chat", "demo", "doctor")
+_NO_SETTINGS = ("question", "conversations", "profiles", "local_models")
+_NO_LOCAL_MODELS = (
+    "oi-lsp downloads no models. It uses those of Ollama, LM Studio and other servers: see `oi-lsp doctor`."
+)
 _LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -108,8 +112,13 @@ def _add_chat_options(parser: argparse.ArgumentParser) -> None:
         hyphened = [name.replace("_", "-") for name in names if "_" in name]
         parser.add_argument(*names, *hyphened, **kind)  # type: ignore[arg-type]
 
+    def add_switch(*names: str, **kind: object) -> None:
+        add(*names, action="store_true", default=None, **kind)
+
     truth = argparse.BooleanOptionalAction
     parser.add_argument("question", nargs="?", help="answer this one question and leave")
+    add_switch("--conversations", help="go on with a stored conversation, which you pick")
+    add_switch("--profiles", help="show the folder of profiles, and leave")
     add("--model", "-m", help="the model, as LiteLLM names it")
     add("--temperature", "-t", type=float, help="randomness of the replies, 0 to 1")
     add("--context_window", "-c", type=int, metavar="TOKENS", help="tokens that the model can read")
@@ -119,35 +128,53 @@ def _add_chat_options(parser: argparse.ArgumentParser) -> None:
     add("--api_key", "-ak", metavar="KEY", help="key for the provider's API (others on this machine may see it here)")
     add("--api_version", "-av", metavar="VERSION", help="version of the provider's API")
     add("--llm_supports_functions", "-lsf", action=truth, help="whether the model calls tools")
+    add("--llm_supports_vision", "-lsv", action=truth, help="whether the model sees images")
+    add_switch("--vision", "-vi", help="use gpt-4o, with images, unless --model names another")
+    add_switch("--fast", "-f", help="use gpt-3.5-turbo, unless --model names another")
+    add_switch("--local", "-l", help="use a model on this machine (see `oi-lsp doctor`), and be offline")
     add("--custom_instructions", "-ci", metavar="TEXT", help="added to the system message")
     add("--system_message", "-s", metavar="TEXT", help="replaces the system message")
-    add("--auto_run", "--yes", "-y", action="store_true", default=None, help="run code without asking")
+    add_switch("--auto_run", "--yes", "-y", help="run code without asking")
     add("--profile", "-p", metavar="NAME", help="the profile: a file of the profiles folder, or a path")
     add("--safe_mode", choices=("off", "ask", "auto"), help="whether code is scanned before it runs")
     add("--max_budget", "-b", type=float, metavar="USD", help="US dollars that the session may cost")
     add("--offline", action=truth, help="do nothing that needs the network, the model's own API excepted")
-    add("--loop", action="store_true", default=None, help="keep the model going until it says that the task is done")
-    add("--multi_line", "-ml", action="store_true", default=None, help="take messages between two lines of ```")
-    add("--verbose", "-v", action="store_true", default=None, help="show the log in detail")
+    add_switch("--loop", help="keep the model going until it says that the task is done")
+    add_switch("--multi_line", "-ml", help="take messages between two lines of ```")
+    add_switch("--verbose", "-v", help="show the log in detail")
+    without = "accepted, without effect here: says why and goes on"
+    add_switch("--os", "-o", help=without)
+    add_switch("--speak_messages", "-sm", help=without)
+    add_switch("--disable_telemetry", help=without)
+    add_switch("--local_models", help=without)
     from oi_engine.version import __version__
 
     parser.add_argument("--version", action="version", version=f"oi-lsp {__version__}")
 
 
 def _chat(arguments: argparse.Namespace, *, demo: bool) -> int:
-    from oi_engine.terminal.main import ChatOptions, chat
+    from oi_engine.terminal.main import ChatOptions, chat, show_profiles
 
+    if arguments.profiles:
+        return show_profiles()
     flags = _flags(arguments)
     if flags is None:
         return 2
-    return chat(ChatOptions(flags, arguments.question, demo))
+    if arguments.local_models:
+        print(f"oi-lsp: --local_models: {_NO_LOCAL_MODELS}", file=sys.stderr)
+    return chat(ChatOptions(flags, arguments.question, demo, bool(arguments.conversations)))
 
 
 def _flags(arguments: argparse.Namespace) -> dict[str, object] | None:
-    """The flags in the shape of a profile; ``None`` where a value cannot be used, which is said."""
+    """The flags in the shape of a profile; ``None`` where a value cannot be used. What has no effect is said."""
     from oi_engine.settings import Layer, resolve
+    from oi_engine.settings.tree import find_setting
 
-    given = {name: value for name, value in vars(arguments).items() if value is not None and name != "question"}
+    given = {name: value for name, value in vars(arguments).items() if value is not None and name not in _NO_SETTINGS}
+    for name in given:
+        setting = find_setting(name)
+        if setting is not None and setting.note:
+            print(f"oi-lsp: --{name}: {setting.note}", file=sys.stderr)
     problems = [problem for problem in resolve([Layer("session", given)]).problems if problem.severity != "note"]
     for problem in problems:
         print(f"oi-lsp: {problem}", file=sys.stderr)

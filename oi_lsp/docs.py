@@ -10,7 +10,7 @@ from typing import Any, Literal, NewType, Union, get_args, get_origin
 
 import attrs
 
-from oi_lsp import protocol
+from oi_lsp import fields, protocol, protocol_settings
 from oi_lsp.structure import wire_fields
 
 PATH = Path(__file__).parent.parent / "docs" / "protocol.md"
@@ -32,10 +32,14 @@ A client that shows chunks names the version in `initialize`; only then is it se
 `settings` has the shape of a profile and counts as the person's own: it may loosen safety (`auto_run`). A setting that
 cannot be used is said in a `window/showMessage`. Another version is refused with an error that names both.
 
-**Commands** are sent as `workspace/executeCommand` with one argument, an object. Each is answered at once and
-before any notification about what it started; no answer waits for a person, a model or a kernel. A field marked `?` may
-be left out or null. A field that a command does not have is an error, as is text that is not Unicode (half of a
-surrogate pair) or longer than {text_limit:,} characters (an id: {id_limit}).
+**Commands** are sent as `workspace/executeCommand` with one argument, an object. Each is answered before any
+notification about what it started; no answer waits for a person, a model's reply or a kernel. What takes a look at the
+disk, or around on this machine, is answered when that is done, after {answer_time:g} seconds at the most; others are
+answered meanwhile. A field marked `?` may be left out or null. A field that a command does not have is an error, as
+is text that is not Unicode (half of a surrogate pair) or longer than {text_limit:,} characters (an id: {id_limit}).
+
+`workspace/didChangeConfiguration` with `{{"settings": {{"oi": {{…}}}}}}`, in the shape of a profile, replaces the
+`settings` of `initializationOptions`. What is wrong in a file of settings is published as diagnostics of that file.
 
 **Following the stream.** A session is one ordered stream of LMC chunks, numbered from 1, and `oi/chunks` carries it. A
 client keeps the number that it expects next, at first 1 (or `nextSeq` of `oi.session.open`):
@@ -58,7 +62,10 @@ A turn ends with the chunk `{{"role": "server", "type": "status", "content": "co
 def render() -> str:
     """The whole page."""
     introduction = _INTRODUCTION.format(
-        version=protocol.VERSION, text_limit=protocol.TEXT_LIMIT, id_limit=protocol.ID_LIMIT
+        version=protocol.VERSION,
+        text_limit=fields.TEXT_LIMIT,
+        id_limit=fields.ID_LIMIT,
+        answer_time=protocol.ANSWER_TIME,
     )
     parts = [introduction, "## Commands\n"]
     for command in protocol.COMMANDS:
@@ -73,6 +80,10 @@ def render() -> str:
     parts.append(
         "### `LmcMessage`, `LmcChunk`\n\nObjects in the form that Open Interpreter documents (`role`, `type`, "
         "`format`, `content`, `recipient`, `start`, `end`), with `id`, `created_at` and `parent` besides.\n"
+    )
+    parts.append(
+        "### `Attachment`\n\nA `FileAttachment`, a `TextAttachment`, or an LMC message (which has a `role`), as in "
+        "`content`.\n"
     )
     parts += ["## Errors\n", "An error's `data`, where it has one, is an `ErrorData`.\n", _errors()]
     return "\n".join(parts)
@@ -115,6 +126,8 @@ def type_name(wanted: Any) -> str:
         return ", ".join(f"`{option}`" for option in get_args(wanted))
     if attrs.has(wanted):
         return f"`{wanted.__name__}`"
+    if wanted is Any:
+        return "any value"
     return {str: "text", int: "whole number", float: "number", bool: "true or false"}.get(wanted, "object")
 
 
@@ -122,14 +135,17 @@ def _types() -> list[type]:
     """The classes that fields of others have, in the order of the file."""
     roots = [*(c.params for c in protocol.COMMANDS), *(c.result for c in protocol.COMMANDS), protocol.ErrorData]
     roots += [notification.params for notification in protocol.NOTIFICATIONS]
-    found: set[type] = {protocol.ErrorData}
+    attachments: list[type] = [protocol_settings.FileAttachment, protocol_settings.TextAttachment]
+    found: set[type] = {protocol.ErrorData, *attachments}
+    roots += attachments
     while roots:
         for _, wanted in wire_fields(roots.pop()).values():
             for kind in _classes(wanted):
                 if kind not in found:
                     found.add(kind)
                     roots.append(kind)
-    return [kind for kind in vars(protocol).values() if isinstance(kind, type) and kind in found]
+    members = (kind for module in (protocol, *protocol.MODULES) for kind in vars(module).values())
+    return [kind for kind in members if isinstance(kind, type) and kind in found]
 
 
 def _classes(wanted: Any) -> Iterator[type]:

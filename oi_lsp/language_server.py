@@ -13,10 +13,9 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -25,16 +24,21 @@ from oi_engine.errors import OiError
 from oi_engine.version import __version__
 from oi_lsp import protocol as wire
 from oi_lsp.channel import FULL, Channel, PipeWriter, frames
-from oi_lsp.features import approval, chat, execution, sessions, settings
+from oi_lsp.features import approval, chat, execution, history, models, sessions, settings
 from oi_lsp.features.handlers import Handler
 from oi_lsp.host import ERROR_CODES, EngineLoader, SessionHost
 from oi_lsp.outbox import Outbox
+from oi_lsp.paths import path_of
+from oi_lsp.problems import Problems
 from oi_lsp.structure import InvalidField, from_wire, kind_of, shortened, to_wire
 from oi_lsp.wire import Protocol, WireError
 
 log = logging.getLogger(__name__)
 
-FEATURES = (sessions, chat, approval, execution, settings)
+FEATURES = (sessions, chat, approval, execution, history, settings, models)
+
+ANSWERING = 64
+"""The most commands that wait for their answer at a time."""
 
 _FLUSH_TIME = 1.0
 _METHODS = {notification.params: notification.method for notification in wire.NOTIFICATIONS}
@@ -52,10 +56,12 @@ class OiLanguageServer(LanguageServer):
         self.outbox = Outbox(self._tell, lambda: self._writer.pending == 0)
         self.host = SessionHost(load_engine, self.outbox)
         self.host.on_problem = self._warn
+        self.host.on_problems = Problems(self._publish, self._warn).show
         self.protocol.on_exit = self.end
         self._writer: PipeWriter
         self._over: asyncio.Future[int]
         self._loading: asyncio.Task[None] | None = None
+        self._answering: set[asyncio.Task[Any]] = set()
         self._register()
 
     async def serve(self, channel: Channel, on_ending: Callable[[int], None] = lambda _: None) -> int:
@@ -118,6 +124,7 @@ class OiLanguageServer(LanguageServer):
         # pygls puts marks on what is registered, and a bound method takes none.
         self.feature(types.INITIALIZE)(partial(self._on_initialize))
         self.feature(types.INITIALIZED)(partial(self._on_initialized))
+        self.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(partial(self._on_configuration))
         handlers = {params: handler for module in FEATURES for params, handler in module.HANDLERS}
         for command in wire.COMMANDS:
             self.command(command.name)(self._served(command, handlers[command.params]))
@@ -125,22 +132,32 @@ class OiLanguageServer(LanguageServer):
     def _served(self, command: wire.Command, handler: Handler) -> Callable[..., Any]:
         # Any, as pygls hands the server to a function whose first parameter could hold one.
         def serve(*arguments: Any) -> Any:
-            try:
+            with _refusals(command.name):
                 if len(arguments) > 1:
                     raise InvalidField("arguments", "must hold one object.")
-                argument = arguments[0] if arguments else {}
-                return to_wire(handler(self.host, from_wire(command.params, argument)))
-            except InvalidField as error:
-                raise _invalid(error) from None
-            except OiError as error:
-                code, field = next((code, field) for kind, code, field in ERROR_CODES if isinstance(error, kind))
-                raise WireError(code, error.message, wire.ErrorData(field, error.remedy or None)) from None
-            except Exception as error:
-                log.exception("%s failed.", command.name)
-                problem = f"Internal error: {type(error).__name__}; the server's log has more."
-                raise WireError(wire.ErrorCode.INTERNAL_ERROR, problem) from None
+                answer = handler(self.host, from_wire(command.params, arguments[0] if arguments else {}))
+                return self._later(command.name, answer) if asyncio.iscoroutine(answer) else to_wire(answer)
 
         return serve
+
+    def _later(self, name: str, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
+        """Have a command answered when its work is done. Raises ``WireError`` where too many wait for that."""
+        if len(self._answering) >= ANSWERING:
+            work.close()
+            raise WireError(wire.ErrorCode.TIMED_OUT, "Too many commands wait for their answer. Try again in a while.")
+
+        async def answer() -> Any:
+            with _refusals(name):
+                try:
+                    return to_wire(await asyncio.wait_for(work, wire.ANSWER_TIME))
+                except TimeoutError:
+                    problem = f"{name} took more than {wire.ANSWER_TIME:g} seconds. Try again in a while."
+                    raise WireError(wire.ErrorCode.TIMED_OUT, problem) from None
+
+        task = asyncio.get_running_loop().create_task(answer())
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+        return task
 
     def _on_initialize(self, params: types.InitializeParams) -> None:
         try:
@@ -176,6 +193,14 @@ class OiLanguageServer(LanguageServer):
         self._loading = asyncio.get_running_loop().create_task(self.host.load())
         self._loading.add_done_callback(self._loaded)
 
+    def _on_configuration(self, params: types.DidChangeConfigurationParams) -> None:
+        """Put the editor's settings in the place of those it gave before; what is for others is left aside."""
+        given = params.settings.get("oi") if isinstance(params.settings, dict) else None
+        if isinstance(given, dict):
+            self.host.change_settings(given)
+        elif given is not None:
+            self._warn(f"The settings under 'oi' must be an object, not {kind_of(given)}.")
+
     @staticmethod
     def _answered() -> None:
         """``initialize`` is answered: collect garbage again, but leave aside what was imported."""
@@ -201,12 +226,33 @@ class OiLanguageServer(LanguageServer):
     def _tell(self, notification: wire.Chunks | wire.SessionState) -> None:
         self.protocol.tell(_METHODS[type(notification)], to_wire(notification))
 
+    def _publish(self, params: types.PublishDiagnosticsParams) -> None:
+        self.text_document_publish_diagnostics(params)
+
     def _warn(self, message: str) -> None:
         log.warning("%s", message)
         self._show(types.MessageType.Warning, message)
 
     def _show(self, kind: types.MessageType, message: str) -> None:
         self.window_show_message(types.ShowMessageParams(kind, message))
+
+
+@contextlib.contextmanager
+def _refusals(name: str) -> Iterator[None]:
+    """Errors of a command as the client gets them. Raises ``WireError``."""
+    try:
+        yield
+    except WireError:
+        raise
+    except InvalidField as error:
+        raise _invalid(error) from None
+    except OiError as error:
+        code, field = next((code, field) for kind, code, field in ERROR_CODES if isinstance(error, kind))
+        raise WireError(code, error.message, wire.ErrorData(field, error.remedy or None)) from None
+    except Exception as error:
+        log.exception("%s failed.", name)
+        problem = f"Internal error: {type(error).__name__}; the server's log has more."
+        raise WireError(wire.ErrorCode.INTERNAL_ERROR, problem) from None
 
 
 def _invalid(error: InvalidField) -> WireError:
@@ -217,9 +263,7 @@ def _workspace(params: types.InitializeParams) -> str:
     """The client's working directory: its first workspace folder, else its root; empty where it has none."""
     folders = params.workspace_folders or []
     uri = folders[0].uri if folders else params.root_uri
-    path = unquote(urlsplit(uri).path) if uri and uri.startswith("file:") else params.root_path
-    if path and os.name == "nt":
-        path = path.lstrip("/")
+    path = path_of(uri) if uri else params.root_path
     return path if path and os.path.isdir(path) else ""
 
 

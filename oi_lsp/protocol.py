@@ -4,57 +4,34 @@
 fields without a value are left out. ``oi_lsp.structure`` reads and writes the classes.
 
 A command is sent as ``workspace/executeCommand`` with one argument, an object: the class in ``Command.params``. It is
-answered at once with ``Command.result``; what happens then is told by the notifications.
+answered with ``Command.result``; what happens then is told by the notifications. The classes for what is stored are in
+``protocol_history``, those for settings, models and attachments in ``protocol_settings``.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, Literal, NewType, TypeVar, dataclass_transform
+from typing import Literal
 
-import attrs
-
-T = TypeVar("T")
+from oi_lsp import protocol_history, protocol_settings
+from oi_lsp.fields import ID_LIMIT as ID_LIMIT
+from oi_lsp.fields import Command as Command
+from oi_lsp.fields import LmcChunk as LmcChunk
+from oi_lsp.fields import LmcMessage as LmcMessage
+from oi_lsp.fields import Nothing as Nothing
+from oi_lsp.fields import OfSession, identifier, wire, wire_type
+from oi_lsp.protocol_settings import Attachment
 
 VERSION = 1
 """The version of this protocol; a client names it in ``initializationOptions.oi.protocolVersion``."""
 
-TEXT_LIMIT = 10_000_000
-"""The most characters that a text from the client may have."""
-
-ID_LIMIT = 200
-"""The most characters that an identifier from the client may have."""
-
-LmcMessage = NewType("LmcMessage", dict[str, Any])
-"""A whole LMC message, in its documented form."""
-
-LmcChunk = NewType("LmcChunk", dict[str, Any])
-"""An LMC chunk, in its documented form."""
+ANSWER_TIME = 15.0
+"""Seconds after which a command that reads the disk is answered in any case."""
 
 State = Literal["idle", "thinking", "awaiting_approval", "running", "awaiting_input", "stopping"]
 
 
-def wire(doc: str, *, default: Any = attrs.NOTHING, limit: int = TEXT_LIMIT) -> Any:
-    """One field: what it means, its default (none: the field is required), and the most characters of a text."""
-    return attrs.field(default=default, metadata={"doc": doc, "limit": limit})
-
-
-def _id(doc: str, *, default: Any = attrs.NOTHING) -> Any:
-    return wire(doc, default=default, limit=ID_LIMIT)
-
-
-@dataclass_transform(frozen_default=True, field_specifiers=(wire, _id))
-def wire_type(kind: type[T]) -> type[T]:
-    """Make a class of the wire. What nothing here needs is left out: making it would triple the cost at start-up."""
-    return attrs.frozen(kind, eq=False, repr=False, slots=False)
-
-
 # --- small things that others are made of --------------------------------------------------------------------------
-
-
-@wire_type
-class Nothing:
-    """An empty object."""
 
 
 @wire_type
@@ -155,13 +132,6 @@ NOTIFICATIONS: tuple[Notification, ...] = (
 
 
 @wire_type
-class OfSession:
-    """What many commands take: which session."""
-
-    session_id: str = _id("The session.")
-
-
-@wire_type
 class SessionNew:
     """Open a session. Its kernels start when code first runs."""
 
@@ -191,7 +161,10 @@ class SessionListResult:
 
 @wire_type
 class SessionOpen(OfSession):
-    """Read a session: what a front end needs to show it and to follow it from there."""
+    """Read a session: what a front end needs to show it and to follow it from there.
+
+    A stored conversation that no session goes on with is opened: its id becomes the session's.
+    """
 
 
 @wire_type
@@ -211,7 +184,7 @@ class SessionClose(OfSession):
 
 @wire_type
 class SessionDelete(OfSession):
-    """Close a session and forget it."""
+    """Close a session and take it off the list. What is stored of it stays: see `oi.history.delete`."""
 
 
 @wire_type
@@ -267,7 +240,9 @@ class ChatSend(OfSession):
     content: str | tuple[LmcMessage, ...] = wire(
         "Text, or LMC messages of the role `user` and of the type `message`, `image` or `file`."
     )
-    attachments: tuple[LmcMessage, ...] = wire("LMC messages, as in `content`, that go with the text.", default=())
+    attachments: tuple[Attachment, ...] = wire(
+        "What goes with the text; it is part of the stream, and so is shown, before the model is asked.", default=()
+    )
 
 
 @wire_type
@@ -302,7 +277,7 @@ class OfTurn:
 class CodeApprove(OfSession):
     """Run the proposed code, or the code as the person edited it."""
 
-    proposal_id: str = _id("The proposal, as in `oi/state`.")
+    proposal_id: str = identifier("The proposal, as in `oi/state`.")
     code: str | None = wire("The code as edited: what runs, to the byte. Absent: as proposed.", default=None)
     always: bool = wire("Whether this very code may run unasked for the rest of the session.", default=False)
 
@@ -311,7 +286,7 @@ class CodeApprove(OfSession):
 class CodeReject(OfSession):
     """Do not run the proposed code; the model is told."""
 
-    proposal_id: str = _id("The proposal, as in `oi/state`.")
+    proposal_id: str = identifier("The proposal, as in `oi/state`.")
     reason: str = wire("Told to the model.", default="")
 
 
@@ -321,7 +296,7 @@ class CodeRun:
 
     language: str = wire("The language, by any of its names.", limit=ID_LIMIT)
     code: str = wire("What runs, to the byte.")
-    session_id: str | None = _id("Absent: the one that this command used last, or else a new one.", default=None)
+    session_id: str | None = identifier("Absent: the one that this command used last, or else a new one.", default=None)
 
 
 @wire_type
@@ -337,7 +312,7 @@ class CodeRunResult:
 class InputAnswer(OfSession):
     """Give the waiting program its line."""
 
-    input_id: str = _id("The input, as in `oi/state`.")
+    input_id: str = identifier("The input, as in `oi/state`.")
     text: str = wire("The line, without its newline.")
 
 
@@ -355,7 +330,7 @@ class KernelRestart(OfSession):
     language: str | None = wire("The language; absent: all that run.", default=None, limit=ID_LIMIT)
 
 
-# --- commands: settings and usage ----------------------------------------------------------------------------------
+# --- commands: usage ------------------------------------------------------------------------------------------------
 
 
 @wire_type
@@ -363,28 +338,8 @@ class UsageGet(OfSession):
     """What a session cost so far."""
 
 
-@wire_type
-class SettingsGet:
-    """The settings in force."""
-
-    session_id: str | None = _id("Of this session; absent: those that a new session starts with.", default=None)
-
-
-@wire_type
-class SettingsGetResult:
-    """Settings in the shape of a profile."""
-
-    settings: dict[str, Any] = wire("Nested by section (`llm.model` is `model` in `llm`); secrets are left out.")
-
-
-@wire_type
-class Command:
-    """A command: its name, and the classes of its one argument and of its result."""
-
-    name: str
-    params: type
-    result: type
-
+MODULES = (protocol_history, protocol_settings)
+"""Where else classes of the wire are."""
 
 COMMANDS: tuple[Command, ...] = (
     Command("oi.session.new", SessionNew, SessionNewResult),
@@ -406,7 +361,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("oi.kernel.interrupt", KernelInterrupt, Nothing),
     Command("oi.kernel.restart", KernelRestart, Nothing),
     Command("oi.usage.get", UsageGet, Usage),
-    Command("oi.settings.get", SettingsGet, SettingsGetResult),
+    *protocol_history.COMMANDS,
+    *protocol_settings.COMMANDS,
 )
 
 
@@ -435,6 +391,8 @@ class ErrorCode(IntEnum):
     UNKNOWN_PROPOSAL = 1002
     UNKNOWN_INPUT = 1003
     SESSION_BUSY = 1004
+    UNKNOWN_CONVERSATION = 1005
+    TIMED_OUT = 1006
 
 
 ERROR_DOCS: dict[ErrorCode, str] = {
@@ -449,6 +407,8 @@ ERROR_DOCS: dict[ErrorCode, str] = {
     ErrorCode.UNKNOWN_PROPOSAL: "No proposal with that id waits: it was decided already, has expired or never was.",
     ErrorCode.UNKNOWN_INPUT: "No program waits for that input.",
     ErrorCode.SESSION_BUSY: "The session's state does not allow it: a turn is under way, or the session is closed.",
+    ErrorCode.UNKNOWN_CONVERSATION: "No stored conversation has that id, or it has no such message.",
+    ErrorCode.TIMED_OUT: "It took too long, or too many commands wait for their answer. It may still come about.",
 }
 """What each code means."""
 

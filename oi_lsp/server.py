@@ -15,7 +15,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oi_lsp.host import Engine, EngineLoader, EngineMaker
+    from oi_engine.factory import Engine
+    from oi_lsp.host import EngineLoader, EngineMaker
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +33,8 @@ def load_engine() -> EngineMaker:
 
     async def make(given: Mapping[str, object], workspace: str, on_problem: Callable[[str], None]) -> Engine:
         folders = (Path(workspace),) if workspace else ()
-        return await Engine.open(Sources(editor=given, workspaces=folders), on_problem)
+        # What is wrong with files of settings is shown by the listener of the host.
+        return await Engine.open(Sources(editor=given, workspaces=folders), log.info)
 
     return make
 

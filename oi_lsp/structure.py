@@ -9,7 +9,7 @@ from typing import Any, Literal, NewType, TypeVar, Union, cast, get_args, get_or
 
 import attrs
 
-from oi_lsp.protocol import TEXT_LIMIT
+from oi_lsp.fields import TEXT_LIMIT
 
 T = TypeVar("T")
 
@@ -114,6 +114,8 @@ def _read(wanted: Any, value: object, where: str, limit: int) -> Any:
         return value
     if attrs.has(wanted):
         return from_wire(wanted, value, where)
+    if wanted is Any:
+        return value
     if not _is(wanted, value):
         raise InvalidField(where, f"must be {_described(wanted)}, not {kind_of(value)}.")
     return check_text(value, where, limit) if isinstance(value, str) else value

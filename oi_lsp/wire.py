@@ -7,6 +7,7 @@ bodies. Here each message is parsed, checked and structured once, in ``receive``
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -146,8 +147,12 @@ class Protocol(LanguageServerProtocol):
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
     ) -> None:
-        """Do as pygls does, and forget the future when it is done (pygls keeps those of notifications)."""
-        super()._execute_handler(msg_id, handler, callback, args, kwargs)
+        """Do as pygls does, with two differences.
+
+        A plain function may answer a task: then that one's result is the answer, when it is there. What was cancelled
+        by then is not answered again. And the future is forgotten when it is done (pygls keeps those of notifications).
+        """
+        super()._execute_handler(msg_id, handler, lambda done: _when_done(done, callback), args, kwargs)
         future = self._request_futures.get(msg_id)
         if future is not None:
             future.add_done_callback(lambda _: self._request_futures.pop(msg_id, None))
@@ -173,6 +178,22 @@ class Protocol(LanguageServerProtocol):
             # Escaped, as half a surrogate pair has no UTF-8.
             body = json.dumps(message, separators=(",", ":")).encode("ascii")
             self.writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+
+
+def _when_done(future: Any, callback: Callable[[Any], None]) -> None:
+    """Call back with a future that is done, or with the task that is its result when that is done."""
+    if future.cancelled() or future.exception() is not None or not isinstance(future.result(), asyncio.Task):
+        callback(future)
+        return
+
+    def over(task: asyncio.Task[Any]) -> None:
+        # A task is cancelled when the server ends, and then nothing is answered. Looking at the exception marks it as
+        # seen, where nobody waits for the answer any longer.
+        if not task.cancelled():
+            task.exception()
+            callback(task)
+
+    future.result().add_done_callback(over)
 
 
 def salvaged_id(body: bytes) -> MsgId | None:

@@ -31,7 +31,7 @@ from oi_engine.settings.values import described, fit, shown
 
 log = logging.getLogger(__name__)
 
-MakeShown = Callable[[Session], Shown]
+MakeShown = Callable[[Session, Engine], Shown]
 
 
 @define(eq=False)
@@ -153,7 +153,7 @@ class Core:
         try:
             self._resolved = None  # a profile may have been edited meanwhile
             session = await self._apply(mode)
-            shown = show(session) if show is not None else None
+            shown = show(session, self._engine) if show is not None and self._engine is not None else None
             run = Run(session, mode, self._runs_by_itself, shown, sink)
             run.start(messages)
             self.run = run
@@ -167,11 +167,20 @@ class Core:
         self._busy = True
         try:
             self._resolved = None
-            self._shown = show(await self._apply(Mode()))
+            session = await self._apply(Mode())
+            assert self._engine is not None
+            self._shown = show(session, self._engine)
             await self._shown.converse()
+            self._go_over(self._shown.session)
         finally:
             self._shown = None
             self._busy = False
+
+    def _go_over(self, session: Session) -> None:
+        """Go on with the session that the person has opened with a magic command."""
+        if session is not self._session and self._answering is not None:
+            session.model = self._answering
+            self._session = session
 
     async def interrupt(self) -> None:
         """Ctrl-C came as a signal while a conversation is in the terminal."""

@@ -40,6 +40,8 @@ Chunk = dict[str, Any]
 class Shown(Protocol):
     """What shows a turn to a person, and puts the questions."""
 
+    session: Session
+
     async def turn(self, messages: Sequence[Message]) -> None:
         """Send the messages and see the turn through."""
         ...

@@ -13,10 +13,15 @@ from typing import Literal
 from attrs import frozen
 
 from oi_engine.computer.driver import Driver
+from oi_engine.computer.drivers.applescript import APPLESCRIPT
+from oi_engine.computer.drivers.java import JAVA
 from oi_engine.computer.drivers.node import NODE
+from oi_engine.computer.drivers.powershell import POWERSHELL
+from oi_engine.computer.drivers.r import R
+from oi_engine.computer.drivers.ruby import RUBY
 from oi_engine.computer.drivers.shell import shell_driver
 
-Runs = Literal["kernel", "repl", "shown", "planned"]
+Runs = Literal["kernel", "repl", "shown"]
 
 
 @frozen
@@ -24,7 +29,7 @@ class Language:
     """One language.
 
     ``name``: the canonical one, lower case. ``runs``: in a Jupyter ``kernel``, behind the driver protocol (``repl``),
-    ``shown`` to the person instead of run, or not yet (``planned``). ``title``: the name for a person.
+    or ``shown`` to the person instead of run. ``title``: the name for a person.
     """
 
     name: str
@@ -48,15 +53,17 @@ LANGUAGES: tuple[Language, ...] = (
     Language("javascript", "JavaScript", "repl", ("js", "node", "nodejs", "mjs", "cjs")),
     Language("html", "HTML", "shown", ("htm",)),
     Language("react", "React", "shown", ("jsx",)),
-    Language("r", "R", "planned", ("rscript",)),
-    Language("ruby", "Ruby", "planned", ("rb",)),
-    Language("java", "Java", "planned"),
-    Language("powershell", "PowerShell", "planned", ("pwsh", "ps1")),
-    Language("applescript", "AppleScript", "planned", ("osascript",)),
+    Language("r", "R", "repl", ("rscript",)),
+    Language("ruby", "Ruby", "repl", ("rb",)),
+    Language("java", "Java", "repl"),
+    Language("powershell", "PowerShell", "repl", ("pwsh", "ps1")),
+    Language("applescript", "AppleScript", "repl", ("osascript",)),
 )
 """Every language, the most used first."""
 
 _BY_NAME = {name: language for language in LANGUAGES for name in (language.name, *language.aliases)}
+
+_DRIVERS = {each.language: each for each in (NODE, R, RUBY, JAVA, POWERSHELL, APPLESCRIPT)}
 
 KNOWN_NAMES = frozenset(_BY_NAME)
 """Every name and alias."""
@@ -75,12 +82,8 @@ def language(name: str) -> Language | None:
 
 def driver(name: str, *, shell: str | None = None, env: Mapping[str, str] | None = None) -> Driver | None:
     """The driver that runs a language, ``None`` where none does. ``shell``: the setting ``computer.shell``."""
-    match canonical(name):
-        case "shell":
-            return shell_driver(shell, env=env)
-        case "javascript":
-            return NODE
-    return None
+    known = canonical(name)
+    return shell_driver(shell, env=env) if known == "shell" else _DRIVERS.get(known or "")
 
 
 def available(name: str, *, shell: str | None = None, env: Mapping[str, str] | None = None) -> Availability:
@@ -88,8 +91,6 @@ def available(name: str, *, shell: str | None = None, env: Mapping[str, str] | N
     found = language(name)
     if found is None:
         return Availability(False, remedy=f"{name} is not a language that is known here.")
-    if found.runs == "planned":
-        return Availability(False, remedy=f"{found.title} does not run here yet.")
     if found.runs == "shown":
         return Availability(True)
     if found.runs == "kernel":

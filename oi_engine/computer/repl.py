@@ -327,6 +327,9 @@ class ReplRuntime:
             self._send(live, f"interrupt {cell.id}\n".encode())
         if self._driver.probe is not None:
             self._send(live, self._driver.probe(cell.id))
+        if passed >= _RESEND_SECONDS and cell.waits is not None:
+            # A program that takes up its read again after the signal (R) heeds it once the read returns.
+            live.terminal.type_line(END_OF_INPUT)
         if passed < _TERMINATE_SECONDS:
             return
         number = signal.SIGTERM if passed < _KILL_SECONDS else signal.SIGKILL

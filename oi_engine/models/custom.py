@@ -17,7 +17,7 @@ from typing import Any
 
 from oi_engine.errors import ModelError
 from oi_engine.models.deltas import chunk_events
-from oi_engine.models.model import ModelEvent, ModelRequest
+from oi_engine.models.model import ModelEvent, ModelInfo, ModelRequest
 
 Completions = Callable[..., Any]
 """Takes OpenAI's parameters by name, returns an iterator or an asynchronous iterator of OpenAI's streaming chunks."""
@@ -56,6 +56,10 @@ class CallableModel:
             ) from error
         finally:
             await chunks.aclose()
+
+    async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
+        """Nothing is known of a function; it is told of no tools."""
+        return ModelInfo()
 
     async def warm_up(self) -> None:
         """Nothing to get ready."""

@@ -45,9 +45,9 @@ class Discovery:
         """All of them, in the order in which they would be chosen."""
         return self.hosted + self.local
 
-    def choose(self) -> Candidate | None:
-        """The best: a provider's model, else a local one, else ``None``."""
-        return next(iter(self.candidates), None)
+    def choose(self, *, local_only: bool = False) -> Candidate | None:
+        """The best: a provider's model, unless it must be local, else a local one, else ``None``."""
+        return next(iter(self.local if local_only else self.candidates), None)
 
 
 @frozen

@@ -9,11 +9,14 @@ comes in different classes from different providers.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from oi_engine.errors import ModelErrorKind
 
@@ -45,6 +48,7 @@ class Failure:
     kind: ModelErrorKind
     message: str
     remedy: str = ""
+    retry_after: float | None = None
 
 
 @frozen
@@ -83,6 +87,7 @@ class _Evidence:
     statuses: tuple[int, ...]
     text: str
     detail: str
+    retry_after: float | None = None
 
     def named(self, *names: str) -> bool:
         return not self.names.isdisjoint(names)
@@ -99,7 +104,7 @@ def explain(error: BaseException, asked: Asked) -> Failure:
     evidence = _evidence(error, asked.secrets)
     for applies, made in _RULES:
         if applies(evidence, asked):
-            return made(evidence, asked)
+            return evolve(made(evidence, asked), retry_after=evidence.retry_after)
     return Failure(
         "other", f"{_capital(asked.who)} gave no reply of {asked.model}: {evidence.detail}", "Send your message again."
     )
@@ -145,6 +150,7 @@ def _evidence(error: BaseException, secrets: tuple[str, ...]) -> _Evidence:
     statuses: list[int] = []
     texts: list[str] = []
     details: list[str] = []
+    waits: list[float] = []
     for one in _chain(error):
         names.update(kind.__name__ for kind in type(one).__mro__)
         status = getattr(one, "status_code", None)
@@ -154,10 +160,45 @@ def _evidence(error: BaseException, secrets: tuple[str, ...]) -> _Evidence:
         texts += [text, str(getattr(one, "body", None) or "")]
         if said := _said_by_provider(text):
             details.append(said)
+        waits += _waits(one)
     detail = details[0] if details else _plain(texts[0]) or type(error).__name__
     if len(detail) > _MAX_DETAIL:
         detail = f"{detail[:_MAX_DETAIL]}…"
-    return _Evidence(frozenset(names), tuple(statuses), "\n".join(texts), redacted(detail, secrets))
+    return _Evidence(
+        frozenset(names), tuple(statuses), "\n".join(texts), redacted(detail, secrets), next(iter(waits), None)
+    )
+
+
+def _waits(error: BaseException) -> Iterator[float]:
+    """The seconds of a ``Retry-After`` header (https://www.rfc-editor.org/rfc/rfc9110#field.retry-after)."""
+    for holder in (error, getattr(error, "response", None)):
+        for name in ("headers", "litellm_response_headers"):
+            headers = getattr(holder, name, None)
+            if not isinstance(headers, Mapping):
+                continue
+            said = {str(key).lower(): str(value) for key, value in headers.items()}
+            if milliseconds := _number(said.get("retry-after-ms")):
+                yield milliseconds / 1000
+            elif (text := said.get("retry-after")) is not None:
+                seconds = _number(text)
+                yield _until(text) if seconds is None else seconds
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < math.inf else None
+
+
+def _until(date: str) -> float:
+    """Seconds until a date of HTTP's; 0 where it is past, or is no date."""
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return 0.0
+    return max(0.0, (moment - datetime.now(moment.tzinfo or UTC)).total_seconds())
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -266,7 +307,7 @@ def _rate_limit(evidence: _Evidence, asked: Asked) -> Failure:
 
 def _overloaded(evidence: _Evidence, asked: Asked) -> Failure:
     return Failure(
-        "other",
+        "overloaded" if evidence.status(503, 529) else "other",
         f"{_capital(asked.who)} has trouble of its own with {asked.model}: {evidence.detail}",
         "Wait a little, then send your message again.",
     )

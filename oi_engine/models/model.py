@@ -19,8 +19,9 @@ class ModelRequest:
     """One request for a reply.
 
     ``messages`` are in OpenAI's format, system message first. With ``tools`` the model is offered the one tool
-    ``execute(language, code)``; ``languages`` are the values that its ``language`` may take. The rest is as LiteLLM
-    names it; ``None`` means the provider's default.
+    ``execute(language, code)``; ``languages`` are the values that its ``language`` may take. ``context_window`` is the
+    person's own word on it, in tokens: a local server is asked for as much. The rest is as LiteLLM names it; ``None``
+    means the provider's default.
     """
 
     model: str
@@ -32,6 +33,7 @@ class ModelRequest:
     api_base: str | None = None
     api_key: str | None = None
     api_version: str | None = None
+    context_window: int | None = None
 
 
 @frozen
@@ -74,14 +76,28 @@ class Notice:
     text: str
 
 
+class Tokenizer(Protocol):
+    """Counts tokens as a model does, or nearly so."""
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of each text. Raises ``ModelError`` where they cannot be had."""
+        ...
+
+
 @frozen
 class ModelInfo:
-    """What is known of a model; ``None`` where it is not known. Windows in tokens."""
+    """What is known of a model; ``None`` where it is not known.
+
+    Windows in tokens; prices in US dollars a token (0 for what costs nothing).
+    """
 
     supports_functions: bool | None = None
     supports_vision: bool | None = None
     context_window: int | None = None
     max_output_tokens: int | None = None
+    input_price: float | None = None
+    output_price: float | None = None
+    tokenizer: Tokenizer | None = None
 
 
 ModelEvent = TextDelta | ReasoningDelta | ToolCallDelta | Usage | Notice

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from oi_engine.errors import ModelError
 from oi_engine.models.fence_parser import FenceParser
 from oi_engine.models.model import ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
 from oi_engine.models.pieces import Piece, Prose, Reasoning
+from oi_engine.models.think import ThinkSplitter
 from oi_engine.models.tool_call_parser import ToolCallParser
 
 
@@ -26,6 +27,7 @@ class ReplyParser:
         self._known = known_languages
         self._fences = FenceParser(known_languages)
         self._calls = ToolCallParser(known_languages)
+        self._think = ThinkSplitter()
         self._late: list[Piece] = []
 
     @property
@@ -37,19 +39,25 @@ class ReplyParser:
         """The pieces that one event completes."""
         match event:
             case TextDelta(text):
-                return self._text(text)
+                return self._split(self._think.feed(text))
             case ReasoningDelta(text):
-                return self._beside([Reasoning(text)] if text else [])
+                return self._split(self._think.settle()) + self._beside([Reasoning(text)] if text else [])
             case ToolCallDelta():
-                pieces = self._end_text() + self._calls.feed(event)
+                pieces = self._split(self._think.settle()) + self._end_text() + self._calls.feed(event)
                 return pieces + self._late_ones()
             case _:
                 return []
 
     def finish(self, broken: bool = False) -> list[Piece]:
         """The pieces that the end of the reply completes; ``broken``: the reply broke off."""
-        pieces = self._fences.finish(broken) + self._calls.finish(broken)
+        pieces = self._split(self._think.settle()) + self._fences.finish(broken) + self._calls.finish(broken)
         return pieces + self._late_ones()
+
+    def _split(self, deltas: Iterable[TextDelta | ReasoningDelta]) -> list[Piece]:
+        found: list[Piece] = []
+        for delta in deltas:
+            found += self._text(delta.text) if isinstance(delta, TextDelta) else self._beside([Reasoning(delta.text)])
+        return found
 
     def _text(self, text: str) -> list[Piece]:
         if not text:

@@ -186,8 +186,8 @@ class TourModel:
             yield ToolCallDelta(0, '"}')
 
     async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
-        """The tour calls the tool and sees no images."""
-        return ModelInfo(supports_functions=True, supports_vision=False)
+        """The tour calls the tool, sees no images and costs nothing."""
+        return ModelInfo(supports_functions=True, supports_vision=False, input_price=0.0, output_price=0.0)
 
     async def warm_up(self) -> None:
         """Nothing to warm."""

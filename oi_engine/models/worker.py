@@ -5,18 +5,22 @@ standard output, one JSON object a line. This is the only module that imports Li
 that the client chooses::
 
     {"id": 1, "op": "stream", "model": …, "messages": […], "tools": bool, "languages": […], "temperature": …,
-     "max_tokens": …, "api_base": …, "api_key": …, "api_version": …}
+     "max_tokens": …, "api_base": …, "api_key": …, "api_version": …, "context_window": …}
     {"id": 2, "op": "info", "model": …, "api_base": …}
+    {"id": 3, "op": "count", "model": …, "texts": […]}
+    {"id": 4, "op": "models", "model": "", "everything": bool}
     {"id": 1, "op": "cancel"}
 
-and events; ``done``, ``error`` and ``info`` are a request's last, a cancelled request gets none::
+and events; ``done``, ``error`` and ``answer`` are a request's last, a cancelled request gets none::
 
     {"id": 1, "deltas": [{"content": …, "reasoning_content": …, "tool_calls": […]}, …]}
     {"id": 1, "usage": {"prompt_tokens": …, "completion_tokens": …, "cost": …}}
     {"id": 1, "notice": "text"}
     {"id": 1, "done": true}
-    {"id": 1, "error": {"kind": …, "message": …, "remedy": …}}
-    {"id": 2, "info": {"supports_functions": …, "supports_vision": …, "context_window": …, "max_output_tokens": …}}
+    {"id": 1, "error": {"kind": …, "message": …, "remedy": …, "retry_after": …}}
+    {"id": 2, "answer": {"supports_functions": …, …}}           # the fields of ModelInfo
+    {"id": 3, "answer": [tokens of each text]}
+    {"id": 4, "answer": [{"model": …, "provider": …, …}, …]}    # the fields of catalog.Offer
 
 It ends at the end of its input, and when its parent dies. Importing it does nothing and does not import LiteLLM.
 """
@@ -38,7 +42,10 @@ from typing import IO, Any
 
 import attrs
 
+from oi_engine.models import knowledge
 from oi_engine.models.failures import Asked, Failure, content_filtered, cut_off, explain, no_key
+from oi_engine.models.shrink import Shrinker
+from oi_engine.models.tokens import images_in
 from oi_engine.models.tool_call_parser import TOOL
 from oi_engine.safety.secrets import is_provider_key
 
@@ -100,6 +107,8 @@ def _import_litellm() -> Any:
     litellm.suppress_debug_info = True
     litellm.telemetry = False
     litellm.drop_params = True
+    # It would fetch vocabularies, to count tokens, from the network.
+    litellm.disable_hf_tokenizer_download = True
     _mend_lines()
     # What was imported stays: the collector need never look at it again.
     gc.freeze()
@@ -190,6 +199,7 @@ class _Worker:
         self._loop = loop
         self._litellm: Any = None
         self._timeout: Any = None
+        self._shrinker = Shrinker()
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
     async def serve(self, litellm: Any) -> None:
@@ -215,11 +225,10 @@ class _Worker:
 
     async def _answer(self, number: int, request: dict[str, Any]) -> None:
         try:
-            if request["op"] == "info":
-                # Its table asks a local server for what it does not know, and waits.
-                self._wire.send(number, info=await asyncio.to_thread(self._info, request))
-            else:
+            if request["op"] == "stream":
                 await self._stream(number, request)
+            else:
+                self._wire.send(number, answer=await self._know(request))
         except _Failed as failed:
             self._wire.send(number, error=attrs.asdict(failed.failure))
         except Exception as error:  # noqa: BLE001 -- a defect must reach the person as this request's failure
@@ -243,6 +252,10 @@ class _Worker:
 
     async def _stream(self, number: int, request: dict[str, Any]) -> None:
         call, asked = self._prepare(request)
+        if images_in(request["messages"]):
+            call["messages"], left_out = await asyncio.to_thread(self._shrinker.fit, request["messages"])
+            if left_out:
+                self._wire.send(number, notice="An image is too large for the provider and was not sent.")
         stream: Any = None
         received = False
         try:
@@ -278,7 +291,7 @@ class _Worker:
 
     def _prepare(self, request: dict[str, Any]) -> tuple[dict[str, Any], Asked]:
         """LiteLLM's arguments for a request, and what to say of it where it fails. Raises ``_Failed`` for no key."""
-        base, key = request["api_base"], request["api_key"]
+        base, key = _base(request["api_base"]), request["api_key"]
         model, provider = self._provider(request["model"], base)
         missing = self._missing_keys(model, provider)
         asked = Asked(request["model"], provider, base, missing or _set_keys(provider), secrets=tuple(_secrets(key)))
@@ -304,6 +317,8 @@ class _Worker:
             "api_base": base,
             "api_key": key,
             "api_version": request["api_version"],
+            # Ollama loads a model with as much context as is asked for.
+            "num_ctx": request["context_window"] if provider in knowledge.OLLAMA else None,
         }
         return {name: value for name, value in call.items() if value is not None}, asked
 
@@ -313,7 +328,8 @@ class _Worker:
             name, provider, _, _ = self._litellm.get_llm_provider(model=model, api_base=base)
         except self._litellm.exceptions.BadRequestError:
             return model, "openai" if base else ""
-        return name, provider
+        # Ollama's older API has no messages and no tools.
+        return name, "ollama_chat" if provider == "ollama" else provider
 
     def _missing_keys(self, model: str, provider: str) -> tuple[str, ...]:
         """The variables of which the provider needs one, where none is set.
@@ -325,31 +341,23 @@ class _Worker:
         return tuple(names) if all(name.endswith("_API_KEY") for name in names) else ()
 
     def _usage(self, usage: Any, call: Mapping[str, Any]) -> dict[str, Any]:
-        prompt, completion = usage.prompt_tokens or 0, usage.completion_tokens or 0
-        cost = getattr(usage, "cost", None)
-        if cost is None:
-            with contextlib.suppress(Exception):  # LiteLLM raises a bare Exception for what is not in its table
-                cost = sum(
-                    self._litellm.cost_per_token(
-                        model=call["model"],
-                        custom_llm_provider=call.get("custom_llm_provider"),
-                        prompt_tokens=prompt,
-                        completion_tokens=completion,
-                    )
-                )
-        return {"prompt_tokens": prompt, "completion_tokens": completion, "cost": cost}
-
-    def _info(self, request: dict[str, Any]) -> dict[str, Any]:
-        model, provider = self._provider(request["model"], request["api_base"])
-        found: Mapping[str, Any] = {}
-        with contextlib.suppress(Exception):  # LiteLLM raises a bare Exception for what is not in its table
-            found = self._litellm.get_model_info(model=model, custom_llm_provider=provider or None)
+        cost = knowledge.cost(self._litellm, usage, call["model"], call.get("custom_llm_provider"))
         return {
-            "supports_functions": found.get("supports_function_calling"),
-            "supports_vision": found.get("supports_vision"),
-            "context_window": found.get("max_input_tokens") or found.get("max_tokens"),
-            "max_output_tokens": found.get("max_output_tokens"),
+            "prompt_tokens": usage.prompt_tokens or 0,
+            "completion_tokens": usage.completion_tokens or 0,
+            "cost": cost,
         }
+
+    async def _know(self, request: Mapping[str, Any]) -> Any:
+        """What is asked of models beside their replies; in threads where it takes a while."""
+        if request["op"] == "count":
+            return await asyncio.to_thread(knowledge.counts, self._litellm, request["model"], request["texts"])
+        if request["op"] == "models":
+            found = knowledge.models(self._litellm, everything=request["everything"])
+            return await asyncio.to_thread(list, found)
+        base = _base(request["api_base"])
+        model, provider = self._provider(request["model"], base)
+        return await knowledge.info(self._litellm, model, provider, base)
 
 
 class _Failed(Exception):
@@ -408,6 +416,11 @@ def _tool(languages: Sequence[str]) -> dict[str, Any]:
             },
         },
     }
+
+
+def _base(url: str | None) -> str | None:
+    """A base URL as typed or pasted, without the space around it."""
+    return (url or "").strip() or None
 
 
 def _set_keys(provider: str) -> tuple[str, ...]:

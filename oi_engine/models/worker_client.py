@@ -7,12 +7,13 @@ as a ``Model``. The wire is described in ``worker``.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import subprocess
 import sys
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from typing import Any, cast
 
 import attrs
@@ -66,13 +67,21 @@ class ModelWorker:
         self._rest()
 
     async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
-        """What LiteLLM's table knows of a model. Raises ``ModelError`` (``worker_died``)."""
+        """What LiteLLM's table, or the server at ``api_base``, knows. Raises ``ModelError`` (``worker_died``)."""
         known = self._infos.get((model, api_base))
-        if known is not None:
-            return known
-        async for message in self.ask({"op": "info", "model": model, "api_base": api_base}):
-            known = self._infos[model, api_base] = ModelInfo(**message["info"])
-        return known or ModelInfo()
+        if known is None:
+            known = ModelInfo(**await self.know({"op": "info", "model": model, "api_base": api_base}))
+            # What is not known now may be when a server has started.
+            if known.context_window is not None:
+                self._infos[model, api_base] = known
+        return known
+
+    async def know(self, request: Mapping[str, Any]) -> Any:
+        """The answer to an operation that has one answer: ``info``, ``count`` or ``models``. Raises ``ModelError``."""
+        async with contextlib.aclosing(self.ask(request)) as messages:
+            async for message in messages:
+                return message["answer"]
+        raise ModelError("worker_died", "The model worker gave no answer.", "Run `oi-lsp doctor`.")
 
     async def ask(self, request: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """The worker's events for one request; closing the generator cancels it.
@@ -89,8 +98,8 @@ class ModelWorker:
             async for message in inbox:
                 if error := message.get("error"):
                     over = True
-                    raise ModelError(error["kind"], error["message"], error["remedy"])
-                over = "done" in message or "info" in message
+                    raise ModelError(**error)
+                over = "done" in message or "answer" in message
                 if "done" not in message:
                     yield message
                 if over:
@@ -181,9 +190,10 @@ class WorkerModel:
     async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
         """What LiteLLM's table knows of a model; nothing where the worker is not to be had."""
         try:
-            return await self._worker.info(model, api_base)
+            known = await self._worker.info(model, api_base)
         except ModelError:
             return ModelInfo()
+        return attrs.evolve(known, tokenizer=WorkerTokenizer(self._worker, model))
 
     async def warm_up(self) -> None:
         """Start the worker, which then makes itself ready; never raises."""
@@ -195,6 +205,19 @@ class WorkerModel:
 
     async def close(self) -> None:
         """Nothing to let go of: the worker is its owner's, and streams end with their generators."""
+
+
+@attrs.frozen
+class WorkerTokenizer:
+    """Counts tokens in the worker, with the vocabularies that come with LiteLLM."""
+
+    _worker: ModelWorker = attrs.field(repr=False)
+    model: str
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of each text; see ``Tokenizer``."""
+        found: list[int] = await self._worker.know({"op": "count", "model": self.model, "texts": list(texts)})
+        return found
 
 
 def _events(message: Mapping[str, Any]) -> list[ModelEvent]:

@@ -111,6 +111,8 @@ class LiveSettings:
     def __init__(self, sources: Sources | None = None) -> None:
         self.sources = sources or Sources()
         self.resolved: Resolved | None = None
+        self.layers: tuple[Layer, ...] = ()
+        """What ``resolved`` was made of; one session's own layer may be laid over them."""
         self._good: dict[Path | str, Layer] = {}
         self._listener: Callable[[Resolved], object] = lambda _: None
         self._watcher: FileWatcher | None = None
@@ -127,7 +129,8 @@ class LiveSettings:
             layers.append(environment_layer(sources.environment))
             layers.append(Layer("editor", sources.editor, "editor"))
             layers.append(Layer("session", sources.session))
-            self.resolved = resolve(layer for layer in layers if layer is not None)
+            self.layers = tuple(layer for layer in layers if layer is not None)
+            self.resolved = resolve(self.layers)
             return self.resolved
 
     async def change(self, sources: Sources) -> Resolved:

@@ -20,6 +20,7 @@ from oi_engine.approval import Gate, Proposal
 from oi_engine.computer.computer import Computer, RuntimeMaker
 from oi_engine.errors import OiError, SessionBusy, UnknownInput, UnknownProposal
 from oi_engine.messages import Chunk, Message, Recipient, new_id, now
+from oi_engine.models.conversation import Conversation
 from oi_engine.models.model import Model
 from oi_engine.session.state import PendingInput, Queued, Snapshot, State, Stopped, Ticket, UsageTotals
 from oi_engine.session.turn import Decision, OwnCode, Request, Turn
@@ -60,6 +61,7 @@ class Session:
         self.model = model
         self.stream = Stream()
         self.transcript = Transcript()
+        self.conversation = Conversation()
         self.stream.subscribe(self._fold)
         self.gate = Gate(auto_run=lambda: self.settings.auto_run)
         self.computer = Computer(self.gate, make_runtime, self.id, languages)

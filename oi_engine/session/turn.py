@@ -30,9 +30,10 @@ from oi_engine.computer.runtime import (
 from oi_engine.errors import ComputerError, LanguageUnavailable, ModelError, OiError
 from oi_engine.messages import Chunk, Content, Message, Recipient, new_id
 from oi_engine.models import model as models
+from oi_engine.models.conversation import Ask, Conversation
 from oi_engine.models.model import Model
-from oi_engine.models.prompt import build_request
 from oi_engine.models.reply import ReplyParser
+from oi_engine.models.retry import with_retries
 from oi_engine.session.reply_writer import Block, ReplyWriter
 from oi_engine.session.state import PendingInput, Snapshot, State, UsageTotals
 from oi_engine.settings import Settings
@@ -83,6 +84,7 @@ class Host(Protocol):
     stream: Stream
     gate: Gate
     computer: Computer
+    conversation: Conversation
 
     @property
     def messages(self) -> list[Message]: ...
@@ -163,17 +165,14 @@ class Turn:
     async def _think(self) -> ReplyWriter:
         host = self._host
         host.show_state("thinking")
-        info = await host.model.info(host.settings.llm.model, host.settings.llm.api_base)
-        request = build_request(host.messages, host.settings, info, cwd=host.cwd, languages=host.computer.languages)
+        request = await self._prompt()
         writer = ReplyWriter(self._stream, tools=request.tools)
         parser = ReplyParser(request.tools, KNOWN_NAMES)
         try:
-            async with contextlib.aclosing(host.model.stream(request)) as events:
+            async with contextlib.aclosing(with_retries(host.model, request)) as events:
                 async for event in events:
-                    if isinstance(event, models.Usage):
-                        self._account(event)
-                    elif isinstance(event, models.Notice):
-                        self._note(event.text, None, recipient="user")
+                    if isinstance(event, models.Usage | models.Notice):
+                        self._aside(event)
                     else:
                         writer.write(parser.feed(event))
             writer.write(parser.finish())
@@ -189,6 +188,25 @@ class Turn:
                 "malformed_reply", "The model replied with nothing.", "Ask again, or choose another model."
             )
         return writer
+
+    async def _prompt(self) -> models.ModelRequest:
+        """What the model is asked, and beforehand what the person must know of it."""
+        host = self._host
+        spent = host.snapshot.usage.cost or 0.0
+        ask = Ask(host.model, host.settings, host.cwd, tuple(host.computer.languages), spent)
+        async with contextlib.aclosing(host.conversation.request(host.messages, ask)) as steps:
+            async for step in steps:
+                if isinstance(step, models.ModelRequest):
+                    return step
+                self._aside(step)
+        raise RuntimeError("no request was made")
+
+    def _aside(self, event: models.Usage | models.Notice) -> None:
+        """What a model says beside its reply."""
+        if isinstance(event, models.Usage):
+            self._account(event)
+        else:
+            self._note(event.text, None, recipient="user")
 
     def _account(self, usage: models.Usage) -> None:
         total = self._host.snapshot.usage

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import Application
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory
@@ -15,12 +18,30 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import FormattedTextControl, Layout, Window
 from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
+from prompt_toolkit.shortcuts import CompleteStyle
 from prompt_toolkit.styles import Style
 
+from oi_engine import magic
+from oi_engine.safety.sanitize import sanitize
 from oi_engine.terminal.ask import HELP, QUESTION, REASON, VERDICTS, Interrupted, Left, Verdict, is_open_block
 from oi_engine.terminal.tty_mode import TtyMode
 
-_STYLE = Style.from_dict({"question": "bold", "help": "ansibrightblack"})
+_STYLE = Style.from_dict({"question": "bold", "help": "ansibrightblack", "chosen": "reverse"})
+
+
+CHOOSE = "Which one? Arrow keys and Enter; Ctrl-C leaves."
+_CHOICES = 15
+"""Rows that a choice has at most."""
+
+
+class _MagicCompleter(Completer):
+    """Offers how a magic command goes on, at Tab."""
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        """The lines that the text before the cursor may become."""
+        text = document.text_before_cursor
+        for line in magic.complete(text):
+            yield Completion(line, -len(text), display=sanitize(line.rpartition(" ")[2]))
 
 
 class _Unseen(Processor):
@@ -81,6 +102,48 @@ class KeyAsker:
         self._forget_typed()
         return await question.run_async(handle_sigint=False)
 
+    async def choose(self, options: Sequence[str]) -> int:
+        """Which of the options, one a line, by arrow keys. Answers its place, from 0."""
+        at = 0
+        keys = KeyBindings()
+
+        def move(by: int) -> None:
+            nonlocal at
+            at = min(max(at + by, 0), len(options) - 1)
+
+        @keys.add("up")
+        def _up(event: KeyPressEvent) -> None:
+            move(-1)
+
+        @keys.add("down")
+        def _down(event: KeyPressEvent) -> None:
+            move(1)
+
+        @keys.add("enter")
+        def _take(event: KeyPressEvent) -> None:
+            event.app.exit(result=at)
+
+        @keys.add("c-c")
+        @keys.add("c-d")
+        @keys.add("escape", eager=True)
+        def _leave(event: KeyPressEvent) -> None:
+            event.app.exit(exception=Left)
+
+        def rows() -> StyleAndTextTuples:
+            first = max(0, min(at - _CHOICES // 2, len(options) - _CHOICES))
+            shown = list(enumerate(options))[first : first + _CHOICES]
+            marked = ((number == at, line) for number, line in shown)
+            return [("class:chosen" if here else "", f"{'>' if here else ' '} {line}\n") for here, line in marked]
+
+        def content() -> StyleAndTextTuples:
+            return [("class:question", f"{CHOOSE}\n"), *rows()]
+
+        window = Window(FormattedTextControl(content), dont_extend_height=True, always_hide_cursor=True)
+        choice: Application[int] = Application(
+            Layout(window), key_bindings=keys, style=_STYLE, erase_when_done=True, input=self._input
+        )
+        return await choice.run_async(handle_sigint=False)
+
     async def reason(self) -> str:
         """Why it may not."""
         return await self._line(REASON)
@@ -121,6 +184,9 @@ class KeyAsker:
             prompt_continuation="  ",
             history=FileHistory(str(history)) if history else None,
             key_bindings=keys,
+            completer=_MagicCompleter(),
+            complete_style=CompleteStyle.READLINE_LIKE,
+            complete_while_typing=False,
             enable_suspend=True,
             reserve_space_for_menu=0,
             interrupt_exception=Interrupted,

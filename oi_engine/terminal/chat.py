@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from oi_engine import magic
 from oi_engine.approval import Proposal
 from oi_engine.errors import OiError, SessionError
+from oi_engine.factory import Engine
 from oi_engine.messages import Message
 from oi_engine.safety.reveal import reveal
 from oi_engine.safety.sanitize import sanitize
@@ -18,8 +21,8 @@ from oi_engine.session.state import PendingInput, Snapshot
 from oi_engine.stream import Entry
 from oi_engine.terminal.ask import Asker, Interrupted, Left, block_content
 from oi_engine.terminal.editor import EditorFailed, edit
-from oi_engine.terminal.magic import run_magic
 from oi_engine.terminal.renderer import Renderer, Tone
+from oi_engine.terminal.replay import show_end
 
 FRAME = 1 / 30
 """Seconds between two looks at what is to be drawn."""
@@ -32,7 +35,7 @@ REFUSALS = 3
 
 
 class Chat:
-    """One session in a terminal."""
+    """A session in a terminal, or with ``%open`` one after the other. Without ``engine`` there are no stored ones."""
 
     def __init__(
         self,
@@ -40,6 +43,7 @@ class Chat:
         renderer: Renderer,
         asker: Asker,
         *,
+        engine: Engine | None = None,
         lend_terminal: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
         echo: bool = False,
         nobody: str = NOBODY,
@@ -55,11 +59,13 @@ class Chat:
         self._changed = asyncio.Event()
         self._asking = False
         self._failed = False
-        self._look_away = (session.stream.subscribe(self._entry), session.on_state(self._state))
+        self._loaded = False
+        self._engine = engine or Engine(session.settings)
+        self._subscribe()
 
     def close(self) -> None:
         """Show nothing more of the session."""
-        for done in self._look_away:
+        for done in self._ends:
             done()
 
     def say(self, text: str, tone: Tone = "note") -> None:
@@ -102,14 +108,41 @@ class Chat:
     async def _serve(self, text: str) -> bool:
         if self._echo:
             self.say(text, "echo")
-        if not text.startswith("%"):
-            return await self.turn(text)
+        command = magic.parse(text)
+        return await (self.turn(text) if command is None else self._magic(command))
+
+    # --- magic commands ----------------------------------------------------------------------------------------
+
+    async def _magic(self, command: magic.Magic) -> bool:
+        """Do what a command says, and see the run through that it may have asked for."""
+        self._failed = self._loaded = False
+        verbose = self.session.settings.verbose
         try:
-            await run_magic(self, text)
+            said = await magic.run(command, self.session, self._engine, self._go_over)
         except OiError as error:
             self.say(str(error), "error")
-        self._renderer.settle()
-        return True
+            said = ""
+        if self._loaded:
+            show_end(self._renderer, self.session.messages)
+        if said:
+            self._renderer.tell(said)
+        if self.session.settings.verbose != verbose:
+            logging.getLogger("oi_engine").setLevel(logging.WARNING if verbose else logging.DEBUG)
+        await self._see_through()
+        return not self._failed
+
+    async def _go_over(self, session: Session) -> None:
+        """Show another session from now on, and end the one before."""
+        before = self.session
+        for end in self._ends:
+            end()
+        self.session = session
+        self._subscribe()
+        await self._engine.close_session(before)
+        show_end(self._renderer, session.messages)
+
+    def _subscribe(self) -> None:
+        self._ends = (self.session.stream.subscribe(self._entry), self.session.on_state(self._state))
 
     # --- a turn ------------------------------------------------------------------------------------------------
 
@@ -117,6 +150,11 @@ class Chat:
         """Send a request and see its turn through. Answers whether it did not end in an error."""
         self._failed = False
         self.session.send(request)
+        await self._see_through()
+        return not self._failed
+
+    async def _see_through(self) -> None:
+        """Draw, and answer what is asked, until the session is at rest."""
         drawing = asyncio.create_task(self._draw())
         try:
             await self._attend()
@@ -124,7 +162,6 @@ class Chat:
             drawing.cancel()
             await asyncio.wait([drawing])
             self._renderer.settle()
-        return not self._failed
 
     async def _attend(self) -> None:
         """Answer the turn's questions until it is over."""
@@ -174,6 +211,10 @@ class Chat:
             await asyncio.sleep(FRAME)
 
     def _entry(self, entry: Entry) -> None:
+        if not entry.turn_id:
+            # It was loaded and not said here: of that the end is enough.
+            self._loaded = self._loaded or entry.chunk.start
+            return
         self._failed = self._failed or entry.chunk.type == "error"
         self._renderer.entry(entry)
 

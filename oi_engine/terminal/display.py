@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from attrs import define, field
 from platformdirs import user_state_path
 
+from oi_engine.factory import Engine
 from oi_engine.messages import Message
 from oi_engine.session.session import Session
 from oi_engine.terminal.ask import Asker, Left, Verdict
@@ -29,14 +30,17 @@ NOBODY = (
 
 
 class Display:
-    """Shows a session, and asks where a person is there.
+    """Shows a session, and asks where a person is there; a magic command may have put another in its place.
 
     ``caller`` is how the thread that called is asked, where questions can be put there alone (in a notebook).
     ``streaming``: the program reads along, and may decide before the person is asked.
     """
 
-    def __init__(self, session: Session, *, caller: Caller | None = None, streaming: bool = False) -> None:
-        self._session = session
+    def __init__(
+        self, session: Session, engine: Engine, *, caller: Caller | None = None, streaming: bool = False
+    ) -> None:
+        self.session = session
+        self._engine = engine
         self._caller = caller
         self._streaming = streaming
         self._may_ask = asyncio.Event()
@@ -51,6 +55,7 @@ class Display:
         """Ask for messages and serve them until the person leaves."""
         with self._shown(None) as chat:
             await chat.converse()
+            self.session = chat.session
 
     def let_ask(self) -> None:
         """The program has come back for more: the question that waits may be put now."""
@@ -70,9 +75,10 @@ class Display:
             asker = self._asker(around, tty, fd)
             patient = _Patient(asker, self._may_ask) if self._streaming else None
             chat = self._chat = Chat(
-                self._session,
-                _renderer(around, self._session, self._leave),
+                self.session,
+                _renderer(around, self.session, self._leave),
                 patient or asker,
+                engine=self._engine,
                 lend_terminal=tty.lent if tty else contextlib.nullcontext,
                 echo=fd is None and not around.stdin_tty and self._caller is None,
                 nobody=NOBODY,
@@ -83,7 +89,7 @@ class Display:
             yield chat
 
     def _asker(self, around: Surroundings, tty: TtyMode | None, fd: int | None) -> Asker:
-        multi_line = self._session.settings.multi_line
+        multi_line = self.session.settings.multi_line
         if self._caller is not None:
             return NotebookAsker(self._caller)
         if tty is None:
@@ -97,7 +103,7 @@ class Display:
 
     def _leave(self) -> None:
         """Nobody reads the output any more."""
-        self._session.stop()
+        self.session.stop()
 
 
 def _modes(around: Surroundings, stack: contextlib.ExitStack) -> TtyMode | None:

@@ -109,6 +109,12 @@ class Look:
             self.console.print(shown)
         return [_TRAILING_BLANKS.sub("", line) for line in captured.get().removesuffix("\n").split("\n")]
 
+    def prose(self, markdown: str) -> list[str]:
+        """Markdown, without the blank lines that rich puts around some blocks: the space between them is not theirs."""
+        lines = self.lines(Prose(markdown))
+        shown = [at for at, line in enumerate(lines) if line.strip()]
+        return lines[shown[0] : shown[-1] + 1] if shown else []
+
     def words(self, text: str, style: str) -> list[str]:
         """Plain words in a style, wrapped."""
         return self.lines(Text(text, style=style, overflow="fold"))

@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import logging
 import os
+import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,17 +16,21 @@ from pathlib import Path
 from attrs import field, frozen
 from platformdirs import user_state_path
 
+from oi_engine import paths
 from oi_engine.errors import OiError
 from oi_engine.factory import Choice, Engine
+from oi_engine.history.store import Conversation
 from oi_engine.models import tour
-from oi_engine.profiles.live import Sources
+from oi_engine.profiles.live import Sources, ensure_default
 from oi_engine.safety.redact import redact
 from oi_engine.session.session import Session
-from oi_engine.terminal.ask import Asker
+from oi_engine.terminal.ask import Asker, Left
 from oi_engine.terminal.chat import Chat
 from oi_engine.terminal.gallery import Gallery
+from oi_engine.terminal.pick import pick
 from oi_engine.terminal.plain import PlainRenderer
 from oi_engine.terminal.renderer import Renderer
+from oi_engine.terminal.replay import show_end
 from oi_engine.terminal.tty_mode import TtyMode
 from oi_engine.version import __version__
 
@@ -39,12 +45,13 @@ class ChatOptions:
     """What the command line asks for.
 
     ``flags``: settings, in the shape of a profile. ``question``: serve it and leave. ``demo``: the tour model, whatever
-    is found.
+    is found. ``conversations``: go on with a stored conversation, which the person picks.
     """
 
     flags: Mapping[str, object] = field(factory=dict, repr=False)
     question: str | None = None
     demo: bool = False
+    conversations: bool = False
 
 
 @frozen
@@ -86,6 +93,22 @@ def chat(options: ChatOptions) -> int:
         return 2
 
 
+def show_profiles() -> int:
+    """Say where profiles are, and open the folder where there is a desktop. Answers the exit status."""
+    folder = paths.profiles_folder()
+    try:
+        ensure_default(folder)
+    except OSError as error:
+        print(f"oi-lsp: {folder} cannot be made: {error.strerror or error}", file=sys.stderr)
+        return 2
+    print(folder)
+    opener = "open" if sys.platform == "darwin" else "xdg-open"
+    desktop = sys.platform == "darwin" or "DISPLAY" in os.environ or "WAYLAND_DISPLAY" in os.environ
+    if sys.stdout.isatty() and desktop and (program := shutil.which(opener)):
+        subprocess.run([program, str(folder)], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return 0
+
+
 async def _chat(options: ChatOptions) -> int:
     if options.question is not None and not options.question.strip():
         raise OiError("The question is empty.", "Write what you want done.")
@@ -98,13 +121,16 @@ async def _chat(options: ChatOptions) -> int:
     with contextlib.ExitStack() as stack:
         tty = _tty(around, stack)
         try:
+            asker = _asker(around, tty, multi_line=settings.multi_line)
+            picked = await pick(engine.history, asker) if options.conversations else None
             choice = await _choice(engine, options.demo)
-            session = engine.new_session(cwd=str(here), model=choice)
+            session = await _session(engine, picked, here, choice)
             renderer = _renderer(around, session)
             talk = Chat(
                 session,
                 renderer,
-                _asker(around, tty, multi_line=settings.multi_line),
+                asker,
+                engine=engine,
                 lend_terminal=tty.lent if tty else contextlib.nullcontext,
                 echo=not around.stdin_tty,
             )
@@ -114,8 +140,11 @@ async def _chat(options: ChatOptions) -> int:
                 _greet(renderer, choice, around)
             for problem in problems:
                 talk.say(problem)
+            show_end(renderer, session.messages)
             warming = asyncio.create_task(session.model.warm_up())
             good = await (talk.converse() if options.question is None else talk.turn(options.question))
+        except Left:
+            good = True
         except asyncio.CancelledError:
             # The only one who cancels is the signal to leave.
             good = True
@@ -124,6 +153,12 @@ async def _chat(options: ChatOptions) -> int:
                 warming.cancel()
             await engine.close()
     return 0 if good else 1
+
+
+async def _session(engine: Engine, picked: Conversation | None, here: Path, choice: Choice) -> Session:
+    if picked is None:
+        return engine.new_session(cwd=str(here), model=choice)
+    return await engine.reopen(picked.id, model=choice)
 
 
 async def _choice(engine: Engine, demo: bool) -> Choice:

@@ -58,6 +58,10 @@ class PlainRenderer:
         self._blank()
         self._write(_MARKS[tone] + Sanitizer().feed(text))
 
+    def tell(self, markdown: str) -> None:
+        """Show Markdown of the terminal's own, as it is written."""
+        self.say(markdown)
+
     def show_edit(self, code: str) -> None:
         """Show the code as the person edited it."""
         message_id, language, _ = self._shown

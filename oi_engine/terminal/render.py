@@ -15,7 +15,7 @@ from oi_engine.stream import Entry
 from oi_engine.terminal.ask import HELP
 from oi_engine.terminal.cell_view import CellView
 from oi_engine.terminal.gallery import Gallery
-from oi_engine.terminal.look import Look, Prose
+from oi_engine.terminal.look import Look
 from oi_engine.terminal.markdown_stream import MarkdownStream
 from oi_engine.terminal.renderer import Tone
 from oi_engine.terminal.screen import Screen
@@ -85,6 +85,11 @@ class RichRenderer:
         for line in rest:
             lines += self._look.words(line, "oi.note" if tone == "title" else f"oi.{tone}")
         self._paragraph(lines)
+
+    def tell(self, markdown: str) -> None:
+        """Show Markdown of the terminal's own."""
+        self._leave_prose()
+        self._blocks([Sanitizer().feed(markdown)])
 
     def show_edit(self, code: str) -> None:
         """Show the edited code in a panel of its own; the proposed one stays above it."""
@@ -226,7 +231,7 @@ class RichRenderer:
 
     def _blocks(self, blocks: list[str]) -> None:
         for block in blocks:
-            self._paragraph(self._look.lines(Prose(block)))
+            self._paragraph(self._look.prose(block))
 
     def _leave_prose(self) -> None:
         if self._prose is not None:
@@ -251,7 +256,7 @@ class RichRenderer:
         lines: list[str] = []
         if self._prose is not None:
             tail = self._prose.tail(room, self._look.width)
-            lines = self._look.lines(Prose(tail))[-room:] if tail.strip() else []
+            lines = self._look.prose(tail)[-room:] if tail.strip() else []
         elif self._cell is not None:
             lines = self._cell.live(room, asked=self._prompt)
         elif self._head is not None and self._head.type == "reasoning":

@@ -25,6 +25,10 @@ class Renderer(Protocol):
         """Show a word of the terminal's own."""
         ...
 
+    def tell(self, markdown: str) -> None:
+        """Show Markdown of the terminal's own."""
+        ...
+
     def show_edit(self, code: str) -> None:
         """Show the code as the person edited it, in place of the code that was proposed."""
         ...

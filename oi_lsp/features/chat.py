@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from oi_lsp import protocol as wire
 from oi_lsp.features.handlers import Handlers
 from oi_lsp.host import SessionHost
 from oi_lsp.outbox import state_of
-from oi_lsp.structure import InvalidField, check_text, kind_of
+from oi_lsp.protocol_settings import Attachment, FileAttachment, TextAttachment
+from oi_lsp.structure import InvalidField, check_text, from_wire, kind_of
 
 if TYPE_CHECKING:
     from oi_engine.messages import Message
+
+    Attached = Message | Callable[[], Message]
 
 HANDLERS = Handlers()
 
@@ -20,16 +25,30 @@ _SENDABLE = ("message", "image", "file")
 
 
 @HANDLERS.serves(wire.ChatSend)
-def send(host: SessionHost, params: wire.ChatSend) -> wire.ChatSendResult:
-    """``oi.chat.send``."""
+def send(host: SessionHost, params: wire.ChatSend) -> wire.ChatSendResult | Coroutine[Any, Any, wire.ChatSendResult]:
+    """``oi.chat.send``: at once, but where files are to be read."""
     from oi_engine.messages import Message
 
-    session = host.live(params.session_id)
+    host.live(params.session_id)
     if isinstance(params.content, str):
         messages = [Message("user", "message", params.content)]
     else:
         messages = _messages(params.content, "content")
-    ticket = session.send([*messages, *_messages(params.attachments, "attachments")])
+    attached = [_attachment(given, f"attachments[{at}]") for at, given in enumerate(params.attachments)]
+    if any(callable(each) for each in attached):
+        return _send_with_files(host, params.session_id, messages, attached)
+    return _send(host, params.session_id, [*messages, *(each for each in attached if not callable(each))])
+
+
+async def _send_with_files(
+    host: SessionHost, session_id: str, messages: list[Message], attached: list[Attached]
+) -> wire.ChatSendResult:
+    read = [await asyncio.to_thread(each) if callable(each) else each for each in attached]
+    return _send(host, session_id, [*messages, *read])
+
+
+def _send(host: SessionHost, session_id: str, messages: list[Message]) -> wire.ChatSendResult:
+    ticket = host.live(session_id).send(messages)
     return wire.ChatSendResult(ticket.turn_id, ticket.queued)
 
 
@@ -48,6 +67,17 @@ def usage(host: SessionHost, params: wire.UsageGet) -> wire.Usage:
 
 def _messages(given: tuple[wire.LmcMessage, ...], where: str) -> list[Message]:
     return [_message(message, f"{where}[{index}]") for index, message in enumerate(given)]
+
+
+def _attachment(given: Attachment, where: str) -> Attached:
+    """An attachment as a message, or what makes one of it in a thread."""
+    from oi_lsp.attachments import from_file, from_text
+
+    if "role" in given:
+        return _message(given, where)
+    if "uri" in given:
+        return partial(from_file, from_wire(FileAttachment, given, where), where)
+    return from_text(from_wire(TextAttachment, given, where), where)
 
 
 def _message(given: Mapping[str, object], where: str) -> Message:

@@ -11,7 +11,11 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 Handler = Callable[[SessionHost, Any], object]
-"""Takes the params, starts what is to be done, and answers at once. Raises ``InvalidField`` or ``OiError``."""
+"""Takes the params, starts what is to be done, and answers at once. Raises ``InvalidField`` or ``OiError``.
+
+What has to look at the disk, or around on this machine, answers a coroutine: it runs as a task, and its result is the
+answer. It must not wait for a person, a model's reply or a kernel, and may be given up after ``ANSWER_TIME``.
+"""
 
 
 class Handlers:

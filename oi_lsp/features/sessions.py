@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os.path
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from oi_lsp import protocol as wire
 from oi_lsp.features.handlers import Handlers
@@ -33,9 +35,20 @@ def list_sessions(host: SessionHost, _: wire.SessionList) -> wire.SessionListRes
 
 
 @HANDLERS.serves(wire.SessionOpen)
-def open_session(host: SessionHost, params: wire.SessionOpen) -> wire.SessionOpenResult:
-    """``oi.session.open``."""
-    hosted = host.find(params.session_id)
+def open_session(
+    host: SessionHost, params: wire.SessionOpen
+) -> wire.SessionOpenResult | Coroutine[Any, Any, wire.SessionOpenResult]:
+    """``oi.session.open``: at once where the session is here, so that no chunk comes between it and the answer."""
+    if host.has(params.session_id):
+        return _opened(host.find(params.session_id))
+    return _open_stored(host, params.session_id)
+
+
+async def _open_stored(host: SessionHost, session_id: str) -> wire.SessionOpenResult:
+    return _opened(await host.open(session_id))
+
+
+def _opened(hosted: Hosted) -> wire.SessionOpenResult:
     session = hosted.session
     return wire.SessionOpenResult(_info(hosted), _messages(session), _after_messages(session), state_of(session))
 
@@ -58,7 +71,18 @@ def delete(host: SessionHost, params: wire.SessionDelete) -> wire.Nothing:
 def rename(host: SessionHost, params: wire.SessionRename) -> wire.Nothing:
     """``oi.session.rename``."""
     host.find(params.session_id).session.title = params.title
+    host.spawn(_store_title(host, params))
     return wire.Nothing()
+
+
+async def _store_title(host: SessionHost, params: wire.SessionRename) -> None:
+    from oi_engine.errors import UnknownConversation
+
+    if host.engine.history is not None:
+        # What is not stored yet is stored under the title that the session had when it began.
+        await host.engine.flush(params.session_id)
+        with contextlib.suppress(UnknownConversation):
+            await host.library.use(lambda store: store.rename(params.session_id, params.title))
 
 
 @HANDLERS.serves(wire.SessionExport)

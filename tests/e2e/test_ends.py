@@ -8,6 +8,7 @@ import json
 import signal
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator
 
 import psutil
@@ -20,10 +21,24 @@ GONE_WITHIN = 5.0
 
 
 def children(pid: int) -> list[psutil.Process]:
-    """Every process below this one."""
-    found = psutil.Process(pid).children(recursive=True)
-    assert sum(process.name() == "sleep" for process in found) == 3, found
-    return found
+    """Every process below this one, once the model worker is there and three sleep: a forked shell is not yet one."""
+    end = time.monotonic() + DEADLINE
+    while True:
+        found = psutil.Process(pid).children(recursive=True)
+        words = [_command(process) for process in found]
+        if sum(word[:1] == ["sleep"] for word in words) == 3 and any(
+            "oi_engine.models.worker" in word for word in words
+        ):
+            return found
+        assert time.monotonic() < end, found
+        time.sleep(0.02)
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
 
 
 async def assert_gone(processes: list[psutil.Process]) -> None:

@@ -16,8 +16,9 @@ SHELL = "sleep 1000 & nohup sleep 1000 >/dev/null 2>&1 & echo started"
 
 
 async def busy(client: LspClient) -> None:
-    """Have a kernel, a shell, their children, and a program that runs."""
-    await client.initialize({"oi": {"protocolVersion": 1}, "settings": {"llm": {"model": "tour"}}})
+    """Have a kernel, a shell, their children, a program that runs, and the model worker, which a session starts."""
+    llm = {"model": "openai/nobody", "api_base": "http://127.0.0.1:9/v1", "api_key": "x"}
+    await client.initialize({"oi": {"protocolVersion": 1}, "settings": {"llm": llm}})
     for language, code in (("python", PYTHON), ("shell", SHELL)):
         run = await client.command("oi.code.run", language=language, code=code)
         follower = await client.ended(run["sessionId"], run["turnId"])

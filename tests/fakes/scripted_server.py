@@ -15,11 +15,11 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
 from oi_engine import settings as tree
-from oi_engine.factory import Choice
+from oi_engine.factory import Choice, Engine
 from oi_engine.models.model import ModelEvent, ModelRequest
 from oi_engine.session.session import Session
 from oi_engine.settings import Settings
-from oi_lsp.host import Engine, EngineMaker
+from oi_lsp.host import EngineMaker
 from oi_lsp.server import serve_stdio, serve_tcp
 from tests.fakes.scripted import ScriptedModel, Step, TinyRuntime, code, say
 
@@ -47,25 +47,21 @@ class RecordingModel(ScriptedModel):
             yield event
 
 
-class ScriptedEngine:
+class ScriptedEngine(Engine):
     """An engine whose sessions each begin the script anew."""
 
     def __init__(self, settings: Settings, script: dict[str, Any]) -> None:
-        self.settings = settings
+        super().__init__(settings)
         self._script = script
-        self._sessions: list[Session] = []
 
-    def new_session(self, *, cwd: str, model: Choice | None = None, title: str = "") -> Session:
+    def new_session(
+        self, *, cwd: str, settings: Settings | None = None, model: Choice | None = None, title: str = ""
+    ) -> Session:
         scripted = RecordingModel([_steps(reply) for reply in self._script.get("replies", [])])
-        session = Session(scripted, lambda language, folder: TinyRuntime([]), self.settings, cwd=cwd, title=title)
+        own = settings or self.settings
+        session = Session(scripted, lambda language, folder: TinyRuntime([]), own, cwd=cwd, title=title)
         self._sessions.append(session)
         return session
-
-    async def close_session(self, session: Session) -> None:
-        await session.close()
-
-    async def close(self) -> None:
-        await asyncio.gather(*(session.close() for session in self._sessions))
 
 
 def load() -> EngineMaker:

@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 import pytest
 import pytest_asyncio
+from attrs import evolve
 
 from oi_engine.errors import ModelError
 from oi_engine.models.model import (
@@ -219,7 +220,7 @@ FAILURES: dict[str, tuple[Response, str, str]] = {
     ),
     "refused": (Reply.error(400, "Rejected.", code="content_policy_violation"), "refused", "Rejected."),
     "server error": (Reply.error(500, "boom", type="server_error"), "other", "boom"),
-    "overloaded": (Reply.error(503, "overloaded", type="server_error"), "other", "overloaded"),
+    "overloaded": (Reply.error(503, "overloaded", type="server_error"), "overloaded", "Wait"),
     "bad request": (Reply.error(400, "messages: must not be odd"), "other", "must not be odd"),
     "a page instead of a reply": (Response((Send(b"<html>hi"),), 200, "text/html"), "malformed_reply", "llm.api_base"),
     "an empty reply": (Response(), "malformed_reply", "llm.api_base"),
@@ -264,7 +265,7 @@ ANTHROPIC_FAILURES: dict[str, tuple[Response, str]] = {
     "bad key": (anthropic_server.Reply.error(401, "authentication_error", "invalid x-api-key"), "bad_key"),
     "no such model": (anthropic_server.Reply.error(404, "not_found_error", "model: claude-0"), "unknown_model"),
     "rate limit": (anthropic_server.Reply.error(429, "rate_limit_error", "slow down"), "rate_limit"),
-    "overloaded": (anthropic_server.Reply.error(529, "overloaded_error", "Overloaded"), "other"),
+    "overloaded": (anthropic_server.Reply.error(529, "overloaded_error", "Overloaded"), "overloaded"),
     "context": (
         anthropic_server.Reply.error(400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"),
         "context_length",
@@ -356,7 +357,32 @@ async def test_info(model: WorkerModel) -> None:
     assert (known.supports_functions, known.supports_vision) == (True, True)
     assert known.context_window == 128_000
     assert known.max_output_tokens is not None
-    assert await model.info("nonsense") == ModelInfo()
+    assert known.input_price == pytest.approx(2.5e-06)
+    assert evolve(await model.info("nonsense"), tokenizer=None) == ModelInfo()
+
+
+async def test_tokens_are_counted_without_the_network(model: WorkerModel) -> None:
+    tokenizer = (await model.info("gpt-4o")).tokenizer
+    assert tokenizer is not None
+    one, none, many = await tokenizer.count(["hello", "", "word " * 1000])
+    assert (one, none) == (1, 0)
+    assert 1000 <= many <= 1010  # of long text LiteLLM counts samples
+    for name in ("meta-llama/llama-3-8b", "anthropic/claude-sonnet-4-5", "nonsense"):
+        other = (await model.info(name)).tokenizer
+        assert other is not None
+        assert await other.count(["hello"]) == [1]
+
+
+@pytest.mark.parametrize("status", [429, 503, 529])
+async def test_how_long_a_busy_provider_asks_to_wait(model: WorkerModel, status: int) -> None:
+    openai = evolve(Reply.error(status, "slow"), headers={"Retry-After": "7"})
+    anthropic = evolve(anthropic_server.Reply.error(status, "overloaded_error", "slow"), headers={"Retry-After": "7"})
+    async with OpenAiServer([openai]) as server:
+        _, error = await failure(model, ask(server))
+        assert (error.kind, error.retry_after) == ("rate_limit" if status == 429 else "overloaded", 7.0)
+    async with AnthropicServer([anthropic]) as server:
+        _, error = await failure(model, ask(server, CLAUDE))
+        assert error.retry_after == 7.0
 
 
 async def test_death_in_mid_stream_reaches_everyone_after_what_they_received() -> None:

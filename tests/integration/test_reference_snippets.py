@@ -338,7 +338,7 @@ def play(page: str, provider: Provider, capsys: pytest.CaptureFixture[str]) -> P
 
 
 def ends_as_said(page: str, snippet: Snippet, provider: Provider) -> contextlib.AbstractContextManager[Any]:
-    """How a snippet ends: well, or for parts that are not here and talks that never end, in the error that they must."""
+    """How a snippet ends: well; or, for what is not here and for talks that never end, in the error that it must."""
     if page in NOT_HERE:
         return pytest.raises(NotHere, match=NOT_HERE[page])
     if "while True:" in snippet.code:

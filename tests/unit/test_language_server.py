@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from oi_engine.settings import Settings
+from oi_engine.factory import Engine
 from oi_lsp import language_server
 from oi_lsp.channel import Channel
-from oi_lsp.host import Engine, EngineMaker
+from oi_lsp.host import EngineMaker
 from oi_lsp.language_server import OiLanguageServer, _watch
 
 
@@ -29,23 +29,9 @@ def request(number: int, method: str, params: object = None) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
 
-class NoSessions:
-    """An engine that makes none."""
-
-    settings = Settings()
-
-    def new_session(self, **_: object) -> Any:
-        raise AssertionError("no session was asked for")
-
-    async def close_session(self, session: object) -> None:
-        raise AssertionError("no session is there")
-
-    async def close(self) -> None: ...
-
-
 def load() -> EngineMaker:
     async def make(given: Mapping[str, object], workspace: str, on_problem: Callable[[str], None]) -> Engine:
-        return NoSessions()
+        return Engine()
 
     return make
 

@@ -9,7 +9,8 @@ import pytest
 
 from oi_engine.messages import Message
 from oi_engine.models.model import ModelInfo
-from oi_engine.models.prompt import build_request, fenced
+from oi_engine.models.prompt import build_request
+from oi_engine.models.units import fenced
 from oi_engine.settings import LlmSettings, Settings
 
 TOOLS, FENCES = ModelInfo(supports_functions=True), ModelInfo(supports_functions=False)
@@ -20,6 +21,7 @@ def prompt(messages: list[Message], info: ModelInfo = TOOLS, **settings: Any) ->
     return [dict(message) for message in request.messages[1:]]
 
 
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 ASK = Message("user", "message", "Add.", id="u1")
 CODE = Message("assistant", "code", "1+1", "python", id="c1")
 OUTPUT = Message("computer", "console", "2\n", "output", id="o1", parent="c1")
@@ -119,11 +121,11 @@ def test_words_for_the_person_alone_stay_out() -> None:
 
 @pytest.mark.parametrize("vision", [True, False])
 def test_images(vision: bool) -> None:
-    picture = Message("computer", "image", "aWE=", "base64.png", id="i1", parent="c1")
+    picture = Message("computer", "image", PIXEL, "base64.png", id="i1", parent="c1")
     info = ModelInfo(supports_functions=True, supports_vision=vision)
     found = prompt([ASK, CODE, OUTPUT, picture], info)
     assert found[2]["content"] == "2\n(An image was shown to the person.)"
-    assert ("data:image/png;base64,aWE=" in json.dumps(found)) == vision
+    assert ("data:image/png;base64," + PIXEL in json.dumps(found)) == vision
 
 
 def test_the_system_message() -> None:

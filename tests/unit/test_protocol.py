@@ -28,7 +28,12 @@ def test_states_are_those_of_a_session() -> None:
 
 
 def test_everything_is_documented() -> None:
-    kinds: list[Any] = [kind for kind in vars(wire).values() if isinstance(kind, type) and attrs.has(kind)]
+    kinds: list[Any] = [
+        kind
+        for module in (wire, *wire.MODULES)
+        for kind in vars(module).values()
+        if isinstance(kind, type) and attrs.has(kind)
+    ]
     described = [kind for kind in kinds if kind not in (wire.Command, wire.Notification)]
     assert all(kind.__doc__ for kind in described)
     assert all(field.metadata["doc"] for kind in described for field in attrs.fields(kind))

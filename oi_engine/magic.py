@@ -1,0 +1,366 @@
+"""Magic commands: messages that begin with ``%`` are for the program and not for the model.
+
+They are the same wherever messages are written (``usage/terminal/magic-commands``). A front end asks ``parse`` of each
+message, and where that answers one awaits ``run``, shows the Markdown that it answers, and attends the session until it
+is at rest: ``%%`` has only asked for the run by then. ``complete`` offers how a line may go on.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Awaitable, Callable
+from difflib import get_close_matches
+from importlib import metadata
+from pathlib import Path
+
+from attrs import NOTHING, field, frozen
+
+from oi_engine import magic_files as files
+from oi_engine import magic_history as history
+from oi_engine.errors import InvalidSetting, OiError
+from oi_engine.factory import ChosenModel, Engine
+from oi_engine.messages import Message
+from oi_engine.models.prompt import build_request
+from oi_engine.session.session import Session
+from oi_engine.settings.tree import Setting, all_settings, find_setting, get, names
+from oi_engine.settings.values import described, fit, from_text, shown
+from oi_engine.version import __version__
+
+CHARACTERS_PER_TOKEN = 4
+"""By which tokens are estimated: about right for English and for code, too low for other scripts."""
+
+_SHAPE = re.compile(r"%(?P<name>%|[^\s!%]*)(?P<forced>!?)(?P<rest>.*)", re.DOTALL)
+_FIXED = frozenset(
+    {
+        "conversation_history",
+        "conversation_history_path",
+        "multi_line",
+        "computer.python",
+        "computer.shell",
+        "computer.env_allow",
+    }
+)
+"""Settings that are read when a conversation begins, so that a change would come too late."""
+
+
+@frozen
+class Magic:
+    """A message that is a magic command. ``forced``: an exclamation mark stood behind the name."""
+
+    name: str
+    rest: str = ""
+    forced: bool = False
+
+
+ShowSession = Callable[[Session], Awaitable[None]]
+"""How a front end goes over to another session; it closes the one before."""
+
+
+@frozen
+class Call:
+    """What a command is called with."""
+
+    magic: Magic
+    session: Session
+    engine: Engine
+    show: ShowSession | None
+
+    @property
+    def rest(self) -> str:
+        """What stood behind the name."""
+        return self.magic.rest
+
+
+@frozen
+class Command:
+    """One command. ``run`` answers Markdown, which may be empty; ``complete`` what its argument may be."""
+
+    name: str
+    arguments: str
+    help: str
+    run: Callable[[Call], Awaitable[str]]
+    complete: Callable[[str], list[str]] = field(default=lambda begun: [])
+
+    @property
+    def usage(self) -> str:
+        """How it is written."""
+        return f"%{self.name} {self.arguments}".rstrip()
+
+
+def parse(text: str) -> Magic | None:
+    """The magic command that a message is; ``None`` for a message to the model, which a space before ``%`` makes one.
+
+    What follows ``%`` need not be a command that there is: ``run`` says so then.
+    """
+    shape = _SHAPE.fullmatch(text)
+    if shape is None:
+        return None
+    if shape["name"] == "%":
+        return Magic("%", text[2:].strip())
+    return Magic(shape["name"], shape["rest"].strip(), bool(shape["forced"]))
+
+
+async def run(magic: Magic, session: Session, engine: Engine, show: ShowSession | None = None) -> str:
+    """Do what a command says. Answers Markdown for the person, empty where what is to be seen is in the stream.
+
+    ``show`` is called by what opens another conversation. Raises ``OiError``.
+    """
+    command = COMMANDS.get(magic.name)
+    if command is None:
+        raise OiError(f"There is no command %{magic.name}.", _instead(magic.name))
+    try:
+        return await command.run(Call(magic, session, engine, show))
+    except OSError as error:
+        raise OiError(f"%{magic.name}: {error}.") from error
+
+
+def complete(text: str) -> list[str]:
+    """Whole lines that ``text``, the beginning of one, may become; none where it is no magic command."""
+    if not text.startswith("%") or text.startswith("%%") or "\n" in text:
+        return []
+    word, blank, begun = text.partition(" ")
+    if not blank:
+        return [f"%{name}" for name in COMMANDS if name != "%" and name.startswith(word[1:])]
+    command = COMMANDS.get(word[1:].removesuffix("!"))
+    return [] if command is None else [f"{word} {rest}" for rest in command.complete(begun)]
+
+
+def _instead(name: str) -> str:
+    close = get_close_matches(name, COMMANDS, n=1)
+    meant = f"Did you mean %{close[0]}? " if close else ""
+    return (
+        f"{meant}%help lists the commands. IPython's own work inside Python code. To send a message that begins with "
+        "%, put a space before it."
+    )
+
+
+# --- the conversation ------------------------------------------------------------------------------------------
+
+
+async def _shell(call: Call) -> str:
+    if not call.rest:
+        raise OiError("%% runs a shell command, and there is none.", "Write it behind, as in `%% ls`.")
+    call.session.run("shell", call.rest)
+    return ""
+
+
+async def _reset(call: Call) -> str:
+    call.session.reset()
+    return "The conversation begins anew. Variables of the kernels are kept."
+
+
+async def _undo(call: Call) -> str:
+    before = len(call.session.messages)
+    call.session.undo()
+    taken = before - len(call.session.messages)
+    return "Your last message and all that came of it is taken back." if taken else "There is nothing to take back."
+
+
+async def _save_message(call: Call) -> str:
+    return await files.save_messages(call.session, call.rest, overwrite=call.magic.forced)
+
+
+async def _load_message(call: Call) -> str:
+    return await files.load_messages(call.session, call.rest)
+
+
+async def _markdown(call: Call) -> str:
+    return await files.export(call.session, "md", call.rest, overwrite=call.magic.forced)
+
+
+async def _jupyter(call: Call) -> str:
+    return await files.export(call.session, "ipynb", call.rest, overwrite=call.magic.forced)
+
+
+async def _history(call: Call) -> str:
+    return await history.listed(call.session, call.engine.history, call.rest)
+
+
+async def _open(call: Call) -> str:
+    conversation = await history.chosen(call.session, call.engine.history, call.rest)
+    if call.show is None:
+        raise OiError("Conversations are opened in another way here.", f"Its id is {conversation.id}.")
+    if call.session.snapshot.state != "idle":
+        raise OiError("A turn is under way.", "Stop it first.")
+    opened = await call.engine.reopen(conversation.id)
+    history.keep_list(call.session, opened)
+    await call.show(opened)
+    return f"Opened: {files.quoted(history.title(conversation))}."
+
+
+# --- the model and the settings --------------------------------------------------------------------------------
+
+
+def estimated_tokens(text: str) -> int:
+    """About how many tokens a text is, without asking a tokenizer."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+async def _tokens(call: Call) -> str:
+    session, settings = call.session, call.session.settings
+    info = await session.model.info(settings.llm.model, settings.llm.api_base)
+    said = [*session.messages, *([Message("user", "message", call.rest)] if call.rest else [])]
+    request = build_request(said, settings, info, cwd=session.cwd, languages=session.computer.languages)
+    estimate = sum(estimated_tokens(str(message)) for message in request.messages)
+    lines = [f"- the next request, before you write more: about {estimate:,} tokens (an estimate)"]
+    if call.rest:
+        lines[0] = f"- the next request, this message with it: about {estimate:,} tokens (an estimate)"
+        lines.append(f"- this message alone: about {estimated_tokens(call.rest):,} tokens (an estimate)")
+    window = settings.llm.context_window or info.context_window
+    if window:
+        lines.append(f"- the model reads {window:,} tokens")
+    usage = session.snapshot.usage
+    cost = "no price is known" if usage.cost is None else f"{usage.cost:.4f} US dollars"
+    lines.append(f"- so far: {usage.prompt_tokens:,} tokens read, {usage.completion_tokens:,} written, {cost}")
+    return "\n".join(lines)
+
+
+async def _model(call: Call) -> str:
+    if call.rest:
+        return await _set(call, _setting_named("llm.model"), call.rest)
+    model = call.session.model
+    if not isinstance(model, ChosenModel):
+        return f"Model: `{call.session.settings.llm.model}`"
+    if model.choice is None:
+        model.choice = await call.engine.choose_model(call.session.settings.llm)
+    return f"Model: `{model.choice.model}`. {model.choice.why}"
+
+
+async def _verbose(call: Call) -> str:
+    return await _set(call, _setting_named("verbose"), call.rest or "true")
+
+
+async def _settings(call: Call) -> str:
+    name, _, value = call.rest.partition(" ")
+    if not name:
+        return "\n".join(_line(setting, call.session) for setting in all_settings().values() if not setting.note)
+    setting = _setting_named(name)
+    if value.strip():
+        return await _set(call, setting, value.strip())
+    return f"{_line(setting, call.session)}\n\n{setting.doc}"
+
+
+async def _set(call: Call, setting: Setting, text: str) -> str:
+    """Set a setting for as long as the program runs. Raises ``InvalidSetting`` where it cannot have that value."""
+    if setting.secret:
+        raise OiError(f"{setting.name} is a secret, and messages are kept.", "Set it in a profile or the environment.")
+    if setting.name in _FIXED:
+        raise OiError(f"{setting.name} is read when a conversation begins.", "Set it in a profile, or by a flag.")
+    asked = from_text(text, setting)
+    if not _fits(asked, setting):
+        raise InvalidSetting(f"{setting.name} must be {described(setting)}, not {shown(text)}.")
+    model = call.session.settings.llm.model
+    problems = call.engine.set_in_session(call.session, {setting.name: asked})
+    now = call.session.settings
+    if isinstance(call.session.model, ChosenModel) and (now.llm.model != model or setting.name == "llm.model"):
+        call.session.model.choice = await call.engine.choose_model(now.llm)
+    held = get(now, setting.name) != fit(asked, setting)
+    why = [*problems, *(["Something that counts more holds it there: a workspace, or `safe_mode`."] if held else [])]
+    return "\n\n".join([_line(setting, call.session), *([setting.note] if setting.note else []), *why])
+
+
+def _fits(value: object, setting: Setting) -> bool:
+    return fit(value, setting) is not NOTHING
+
+
+def _setting_named(name: str) -> Setting:
+    setting = find_setting(name)
+    if setting is None:
+        close = get_close_matches(name, names(), n=1)
+        raise InvalidSetting(
+            f"There is no setting {name}.", f"Did you mean {close[0]}?" if close else "`%settings` lists them."
+        )
+    return setting
+
+
+def _line(setting: Setting, session: Session) -> str:
+    value = get(session.settings, setting.name)
+    words = ("set" if value else "not set") if setting.secret else shown(value)
+    return f"- `{setting.name}`: {files.quoted(words)}"
+
+
+async def _info(call: Call) -> str:
+    session = call.session
+    lines = [
+        f"- oi-lsp {__version__}, Python {platform.python_version()} at {files.quoted(sys.executable)}",
+        f"- {platform.system()} {platform.release()}, {platform.machine()}",
+        f"- LiteLLM {metadata.version('litellm')}",
+        f"- {await _model(call)}",
+        f"- working directory: {files.quoted(session.cwd)}",
+        f"- languages: {', '.join(session.computer.languages)}",
+        f"- conversation: {session.id}, {len(session.messages):,} messages",
+        f"- kept in: {files.quoted(str(call.engine.history)) if call.engine.history else 'nothing is kept'}",
+        "",
+        "Settings other than the defaults:",
+        "",
+    ]
+    differ = [
+        _line(setting, session)
+        for setting in all_settings().values()
+        if get(session.settings, setting.name) != setting.default
+    ]
+    return "\n".join(lines + (differ or ["- none"]))
+
+
+async def _help(call: Call) -> str:
+    return "\n".join(f"- `{command.usage}`: {command.help}" for command in COMMANDS.values())
+
+
+# --- completion ------------------------------------------------------------------------------------------------
+
+
+def _truth(begun: str) -> list[str]:
+    return [word for word in ("true", "false") if word.startswith(begun)]
+
+
+def _setting_words(begun: str) -> list[str]:
+    name, blank, value = begun.partition(" ")
+    if not blank:
+        return [known for known in names() if known.startswith(name)]
+    setting = find_setting(name)
+    if setting is None:
+        return []
+    options = [
+        option for option in ("true", "false", "off", "ask", "auto") if _fits(from_text(option, setting), setting)
+    ]
+    return [f"{name} {option}" for option in options if option.startswith(value) and setting.kind is not str]
+
+
+def _paths(begun: str) -> list[str]:
+    folder, _, name = begun.rpartition("/")
+    at = Path(f"{folder}/" if "/" in begun else ".").expanduser()
+    try:
+        found = sorted(entry.name + "/" * entry.is_dir() for entry in os.scandir(at) if entry.name.startswith(name))
+    except OSError:
+        return []
+    return [begun[: len(begun) - len(name)] + entry for entry in found if name or not entry.startswith(".")]
+
+
+COMMANDS: dict[str, Command] = {
+    command.name: command
+    for command in (
+        Command("%", "command", "Run a command in the session's shell.", _shell),
+        Command("help", "", "Show these commands.", _help),
+        Command("info", "", "Show versions, the model and the settings in force.", _info),
+        Command("reset", "", "Begin the conversation anew; variables are kept.", _reset),
+        Command("undo", "", "Take back your last message and all that came of it.", _undo),
+        Command("history", "[words]", "List stored conversations, or those with these words.", _history),
+        Command("open", "number|id", "Open a stored conversation.", _open),
+        Command("model", "[name]", "Show the model, or use another.", _model),
+        Command(
+            "settings", "[name [value]]", "Show settings, or set one until the program ends.", _settings, _setting_words
+        ),
+        Command("verbose", "[true/false]", "Log in detail, or no longer.", _verbose, _truth),
+        Command("tokens", "[prompt]", "Estimate the tokens of the next request; show those used so far.", _tokens),
+        Command("save_message", "[path]", "Save the messages as JSON (messages.json).", _save_message, _paths),
+        Command("load_message", "[path]", "Go on with messages from JSON (messages.json).", _load_message, _paths),
+        Command("markdown", "[path]", "Export the conversation as Markdown (Downloads folder).", _markdown, _paths),
+        Command(
+            "jupyter", "[path]", "Export the conversation as a Jupyter notebook (Downloads folder).", _jupyter, _paths
+        ),
+    )
+}
+"""Every command by its name. Those that write a file write over none, unless the name ends in ``!``."""

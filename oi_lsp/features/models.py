@@ -1,0 +1,53 @@
+"""Commands about the model: which there are, which one answers, and exactly what it is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oi_engine.errors import OiError
+from oi_lsp import protocol_settings as wire
+from oi_lsp.features.handlers import Handlers
+from oi_lsp.host import SessionHost
+
+HANDLERS = Handlers()
+
+
+@HANDLERS.serves(wire.ModelsList)
+async def list_models(host: SessionHost, _: wire.ModelsList) -> wire.ModelsListResult:
+    """``oi.models.list``."""
+    found = await host.engine.models()
+    return wire.ModelsListResult(
+        tuple(wire.ModelCandidate(each.model, each.source, each.why, each.api_base or "") for each in found)
+    )
+
+
+@HANDLERS.serves(wire.ModelsChoose)
+def choose(host: SessionHost, params: wire.ModelsChoose) -> wire.ModelsChooseResult:
+    """``oi.models.choose``."""
+    from oi_engine.factory import Choice
+
+    session = host.live(params.session_id)
+    if not params.model.strip():
+        raise OiError("No model is named.", "oi.models.list names those that were found.")
+    layer = {**host.engine.own_layer(session), "llm.model": params.model}
+    if params.api_base is not None:
+        layer["llm.api_base"] = params.api_base or None
+    llm = host.engine.change_session(session, layer).settings.llm
+    choice = Choice(params.model, "It was chosen for this session.", llm.api_base)
+    host.engine.choose(session, choice)
+    host.spawn(session.model.warm_up())
+    return wire.ModelsChooseResult(choice.model, choice.why)
+
+
+@HANDLERS.serves(wire.PromptGet)
+async def prompt(host: SessionHost, params: wire.PromptGet) -> wire.PromptGetResult:
+    """``oi.prompt.get``."""
+    from oi_engine.models.prompt import build_request
+
+    session = host.live(params.session_id)
+    llm = session.settings.llm
+    info = await session.model.info(llm.model, llm.api_base)
+    messages = [*session.messages, *session.preface()]
+    request = build_request(messages, session.settings, info, cwd=session.cwd, languages=session.computer.languages)
+    told: tuple[dict[str, Any], ...] = tuple(dict(message) for message in request.messages)
+    return wire.PromptGetResult(host.engine.model_of(session), told, request.tools, tuple(request.languages))

@@ -1,0 +1,165 @@
+"""Commands about settings, models and what the model is told, for ``oi_lsp.protocol``."""
+
+from __future__ import annotations
+
+from typing import Any, NewType
+
+from oi_lsp.fields import Command, OfSession, identifier, wire, wire_type
+
+Attachment = NewType("Attachment", dict[str, Any])
+"""A ``FileAttachment``, a ``TextAttachment``, or an LMC message."""
+
+
+# --- settings ------------------------------------------------------------------------------------------------------
+
+
+@wire_type
+class SettingValue:
+    """One setting: its value and where that is from."""
+
+    name: str = wire("The dotted name.")
+    value: Any = wire("The value in force; absent: null, or a secret.", default=None)
+    secret: bool | None = wire("True for a secret, whose value is not told.", default=None)
+    origin: str = wire(
+        "`defaults`, `default profile`, `workspace`, `profile`, `environment`, `editor` or `session`.",
+        default="defaults",
+    )
+    where: str | None = wire("The file that sets it.", default=None)
+    line: int | None = wire("The line of that file, counted from 1.", default=None)
+
+
+@wire_type
+class SettingsGet:
+    """The settings in force."""
+
+    session_id: str | None = identifier("Of this session; absent: those that a new session starts with.", default=None)
+
+
+@wire_type
+class SettingsGetResult:
+    """Settings in the shape of a profile, and one by one."""
+
+    settings: dict[str, Any] = wire("Nested by section (`llm.model` is `model` in `llm`); secrets are left out.")
+    values: tuple[SettingValue, ...] = wire("Each with its origin.")
+
+
+@wire_type
+class SettingsSet:
+    """Set a setting until the server ends. No file is written. It is the person's own word: it may loosen safety, but
+    not what a workspace has made stricter."""
+
+    name: str = identifier("The dotted name, or another documented spelling.")
+    value: Any = wire("As in a profile; absent: null.", default=None)
+    unset: bool = wire("Whether to take back what was set by this command, instead of setting it.", default=False)
+    session_id: str | None = identifier("For this session alone; absent: for all.", default=None)
+
+
+@wire_type
+class SettingsSetResult:
+    """What came of it."""
+
+    setting: SettingValue = wire("The setting now: a workspace may hold it at another value.")
+    problems: tuple[str, ...] = wire("What there is to say about the setting.")
+
+
+# --- models --------------------------------------------------------------------------------------------------------
+
+
+@wire_type
+class ModelCandidate:
+    """A model that can be chosen."""
+
+    model: str = wire("As LiteLLM names it.")
+    source: str = wire("The variable that holds the key, or the name of the server on this machine.")
+    why: str = wire("A sentence for the person.")
+    api_base: str = wire("The URL of its API; empty: the provider's own.")
+
+
+@wire_type
+class ModelsList:
+    """List the models that were found: one for each provider key, and those of model servers on this machine."""
+
+
+@wire_type
+class ModelsListResult:
+    """The models that were found."""
+
+    models: tuple[ModelCandidate, ...] = wire("The best first.")
+
+
+@wire_type
+class ModelsChoose(OfSession):
+    """Have another model answer from the next request on."""
+
+    model: str = identifier("As LiteLLM names it.")
+    api_base: str | None = wire(
+        "The URL of its API; empty: the provider's own; absent: as the settings say.", default=None, limit=2000
+    )
+
+
+@wire_type
+class ModelsChooseResult:
+    """The model that answers."""
+
+    model: str = wire("As LiteLLM names it.")
+    why: str = wire("A sentence for the person.")
+
+
+# --- what the model is told ----------------------------------------------------------------------------------------
+
+
+@wire_type
+class Position:
+    """A place in a text, as LSP has it."""
+
+    line: int = wire("The line, counted from 0.")
+    character: int = wire("UTF-16 code units before it in that line.")
+
+
+@wire_type
+class Range:
+    """A piece of a text, as LSP has it."""
+
+    start: Position = wire("Where it begins.")
+    end: Position = wire("Where it has ended.")
+
+
+@wire_type
+class FileAttachment:
+    """A file on disk, or a piece of it: text in UTF-8, or an image (PNG or JPEG), as it is when the command comes.
+    What an editor has not saved is for a `TextAttachment`."""
+
+    uri: str = wire("Its `file:` URI. It may lie outside the workspace: naming it is the permission.", limit=10_000)
+    range: Range | None = wire("The piece; absent: all of it.", default=None)
+
+
+@wire_type
+class TextAttachment:
+    """A text that the editor has."""
+
+    text: str = wire("The text.")
+    title: str = wire("What it is, in a line.", limit=1000)
+
+
+@wire_type
+class PromptGet(OfSession):
+    """Exactly what the next request would tell the model, but for what the person writes until then."""
+
+
+@wire_type
+class PromptGetResult:
+    """A request, without its key."""
+
+    model: str = wire("The model, as LiteLLM names it; empty: not chosen yet.")
+    messages: tuple[dict[str, Any], ...] = wire("In the format of OpenAI's chat completions, the system message first.")
+    tools: bool = wire("Whether the model is offered the tool `execute`.")
+    languages: tuple[str, ...] = wire("The languages that it may use.")
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("oi.settings.get", SettingsGet, SettingsGetResult),
+    Command("oi.settings.set", SettingsSet, SettingsSetResult),
+    Command("oi.models.list", ModelsList, ModelsListResult),
+    Command("oi.models.choose", ModelsChoose, ModelsChooseResult),
+    Command("oi.prompt.get", PromptGet, PromptGetResult),
+)
