@@ -17,6 +17,7 @@
     │   ├── LanguageUnavailable  the program that runs the language is not there
     │   ├── KernelFailed         a kernel did not start
     │   └── KernelDied           a kernel ended while code ran
+    ├── NotHere                  a part of Open Interpreter that is not in oi-lsp
     ├── HistoryError             stored conversations could not be read or written
     │   ├── UnknownConversation  deleted, or never stored
     │   ├── ConversationChanged  somebody else has written to it meanwhile
@@ -125,6 +126,10 @@ class KernelFailed(ComputerError):
 
 class KernelDied(ComputerError):
     """A kernel or driver ended while code ran; its variables are gone."""
+
+
+class NotHere(OiError, AttributeError):
+    """A documented part of Open Interpreter that is not in oi-lsp; the message names it."""
 
 
 class HistoryError(OiError):

@@ -13,6 +13,7 @@ import attrs
 from attrs import evolve, frozen
 
 from oi_engine import paths
+from oi_engine.computer.computer import RuntimeMaker
 from oi_engine.computer.runtime import Runtime
 from oi_engine.computer.runtimes import RuntimeFactory
 from oi_engine.computer.spill import clean_spill_folders, spill_folder
@@ -51,7 +52,7 @@ class Engine:
 
     ``keys`` are the provider keys (name of the variable to value), taken out of the environment by
     ``safety.secrets.take_provider_keys``: only the model worker gets them. Without ``history``, the path of the
-    database, nothing is kept.
+    database, nothing is kept. ``worker``: another engine's, or nobody's, which outlives this one.
     """
 
     def __init__(
@@ -60,11 +61,13 @@ class Engine:
         keys: Mapping[str, str] | None = None,
         *,
         history: Path | None = None,
+        worker: ModelWorker | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.history = history
         self._keys = dict(keys or {})
-        self._worker = ModelWorker(self._keys)
+        self._own_worker = worker is None
+        self._worker = worker or ModelWorker(self._keys)
         self._live: LiveSettings | None = None
         self._sessions: list[Session] = []
         self._recorders: dict[str, Recorder] = {}
@@ -90,7 +93,7 @@ class Engine:
 
         follow(await live.watch(follow))
         if engine.settings.conversation_history:
-            engine.history = _history_path(engine.settings)
+            engine.history = history_path(engine.settings)
         await asyncio.to_thread(clean_spill_folders)
         return engine
 
@@ -184,10 +187,21 @@ class Engine:
     # --- sessions ----------------------------------------------------------------------------------------------
 
     def new_session(
-        self, *, cwd: str, settings: Settings | None = None, model: Choice | None = None, title: str = ""
+        self,
+        *,
+        cwd: str,
+        settings: Settings | None = None,
+        model: Choice | None = None,
+        title: str = "",
+        answering: Model | None = None,
+        languages: Callable[[RuntimeMaker], RuntimeMaker] | None = None,
     ) -> Session:
-        """A session that runs code in ``cwd``; without ``model``, one is chosen when the first message is sent."""
-        session = self._session(new_id("s"), cwd, settings, model, title)
+        """A session that runs code in ``cwd``; without ``model``, one is chosen when the first message is sent.
+
+        ``answering`` replies in place of any model that would be chosen. ``languages`` makes, of what makes runtimes,
+        what makes those of the caller's own languages too.
+        """
+        session = self._session(new_id("s"), cwd, settings, model, title, answering, languages)
         session.preface = lambda: workspace_context(Path(cwd))
         self._record(session, Conversation(session.id, title, cwd, created_at=session.created_at))
         return session
@@ -228,14 +242,22 @@ class Engine:
         return Cleaner(tuple(self._keys.values()))
 
     async def close(self) -> None:
-        """End every session, the model worker and the watch on the settings."""
+        """End every session, the model worker where it is this engine's own, and the watch on the settings."""
         await asyncio.gather(*(self.close_session(session) for session in list(self._sessions)))
-        await self._worker.close()
+        if self._own_worker:
+            await self._worker.close()
         if self._live is not None:
             await self._live.close()
 
     def _session(
-        self, session_id: str, cwd: str, settings: Settings | None, model: Choice | None, title: str
+        self,
+        session_id: str,
+        cwd: str,
+        settings: Settings | None,
+        model: Choice | None,
+        title: str,
+        answering: Model | None = None,
+        languages: Callable[[RuntimeMaker], RuntimeMaker] | None = None,
     ) -> Session:
         own = attrs.evolve(settings or self.settings)
         runtimes = RuntimeFactory(own.computer, scrubbed(os.environ, own.computer.env_allow))
@@ -244,8 +266,8 @@ class Engine:
             return runtimes.make(language, folder, spill_folder(session_id))
 
         session = Session(
-            ChosenModel(self, own.llm, model),
-            make_runtime,
+            answering or ChosenModel(self, own.llm, model),
+            languages(make_runtime) if languages else make_runtime,
             own,
             languages=runtimes.languages(),
             session_id=session_id,
@@ -267,7 +289,8 @@ class Engine:
             return store.open(conversation_id)
 
 
-def _history_path(settings: Settings) -> Path:
+def history_path(settings: Settings) -> Path:
+    """The database in which the settings have conversations kept."""
     folder = settings.conversation_history_path
     return (Path(folder).expanduser() if folder else paths.data_folder()) / "history.db"
 

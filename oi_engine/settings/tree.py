@@ -289,6 +289,7 @@ OLD_NAMES = {
     "llm_supports_vision": "llm.supports_vision",
     "llm_max_budget": "max_budget",
     "llm.max_budget": "max_budget",
+    "debug_mode": "verbose",
     "llm.custom_instructions": "custom_instructions",
 }
 """Other documented spellings, old ones for the most part."""

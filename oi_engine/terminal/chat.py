@@ -13,6 +13,7 @@ from oi_engine import magic
 from oi_engine.approval import Proposal
 from oi_engine.errors import OiError, SessionError
 from oi_engine.factory import Engine
+from oi_engine.messages import Message
 from oi_engine.safety.reveal import reveal
 from oi_engine.safety.sanitize import sanitize
 from oi_engine.session.session import Session
@@ -45,6 +46,7 @@ class Chat:
         engine: Engine | None = None,
         lend_terminal: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
         echo: bool = False,
+        nobody: str = NOBODY,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.session = session
@@ -52,6 +54,7 @@ class Chat:
         self._asker = asker
         self._lend_terminal = lend_terminal
         self._echo = echo
+        self._nobody = nobody
         self._clock = clock
         self._changed = asyncio.Event()
         self._asking = False
@@ -59,6 +62,11 @@ class Chat:
         self._loaded = False
         self._engine = engine or Engine(session.settings)
         self._subscribe()
+
+    def close(self) -> None:
+        """Show nothing more of the session."""
+        for done in self._ends:
+            done()
 
     def say(self, text: str, tone: Tone = "note") -> None:
         """Show a word of the terminal's own, at once where no question is on the screen."""
@@ -138,10 +146,10 @@ class Chat:
 
     # --- a turn ------------------------------------------------------------------------------------------------
 
-    async def turn(self, text: str) -> bool:
-        """Send one message and see its turn through. Answers whether it did not end in an error."""
+    async def turn(self, request: str | Sequence[Message]) -> bool:
+        """Send a request and see its turn through. Answers whether it did not end in an error."""
         self._failed = False
-        self.session.send(text)
+        self.session.send(request)
         await self._see_through()
         return not self._failed
 
@@ -261,7 +269,7 @@ class Chat:
 
     def _refuse(self, proposal: Proposal, refusals: int) -> None:
         """Nobody can be asked: the answer is no. A model that keeps proposing is stopped."""
-        self.say(NOBODY, "warning")
+        self.say(self._nobody, "warning")
         if refusals < REFUSALS:
             self.session.reject(proposal.id, NOBODY_REASON)
         else:

@@ -22,7 +22,7 @@ FRONT, SESSION, PART, LEAF, GROUND = 4, 3, 2, 1, 0
 NAMES = {FRONT: "front", SESSION: "session", PART: "part", LEAF: "leaf", GROUND: "ground"}
 LAYERS = {
     "oi_engine": FRONT,
-    "oi_engine.interpreter": FRONT,
+    "oi_engine.api": FRONT,
     "oi_engine.terminal": FRONT,
     "oi_engine.factory": FRONT,
     "oi_engine.magic": FRONT,
@@ -246,7 +246,7 @@ TOO_LONG = "def f():\n" + "    x = 1\n" * FUNCTION_LINES
             "imports point down only",
         ),
         (points_down, "oi_engine/history/store.py", "import oi_engine.models.model", "no part imports another"),
-        (points_down, "oi_engine/session/turn.py", "import oi_engine.interpreter", "imports point down only"),
+        (points_down, "oi_engine/session/turn.py", "import oi_engine.api.face", "imports point down only"),
         (points_down, "oi_engine/terminal/chat.py", "from oi_lsp import cli", "knows nothing of the language server"),
         (keeps_to_its_place, "oi_engine/models/failures.py", "import litellm", "litellm is imported in"),
         (keeps_to_its_place, "oi_engine/models/x.py", "def f():\n    from litellm.x import y", "litellm is imported"),
@@ -285,8 +285,8 @@ def test_a_broken_rule_is_found(rule: Rule, path: str, source: str, words: str, 
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("oi_engine/__init__.py", "from oi_engine.interpreter import x"),
-        ("oi_engine/interpreter.py", "def f():\n    from oi_engine.terminal import chat"),
+        ("oi_engine/__init__.py", "from oi_engine.api.face import x"),
+        ("oi_engine/api/face.py", "def f():\n    from oi_engine.terminal import chat"),
         ("oi_engine/session/session.py", "from oi_engine.models import model\nimport oi_engine.computer.kernel"),
         ("oi_engine/models/worker.py", "import litellm\nfrom . import model\nfrom ..errors import OiError"),
         ("oi_engine/computer/kernel_link.py", "import jupyter_client\nfrom oi_engine.approval import Grant"),
@@ -311,7 +311,7 @@ def test_what_is_allowed_is_left_alone(path: str, source: str, tmp_path: Path) -
 
 def build(root: Path, changed: dict[str, str]) -> None:
     """A tree with a module in every layer, all of them empty but for the changed ones."""
-    engine = "__init__ interpreter terminal/chat approval messages errors settings models/model computer/kernel"
+    engine = "__init__ api/face terminal/chat approval messages errors settings models/model computer/kernel"
     engine += " history/store safety/scan safety/redact"
     empty = [*(f"oi_engine/{name}.py" for name in engine.split()), "oi_lsp/__init__.py", "oi_lsp/cli.py"]
     for path, source in {**dict.fromkeys(empty, ""), **changed}.items():
