@@ -207,7 +207,13 @@ class Engine:
         return session
 
     async def reopen(self, conversation_id: str, *, model: Choice | None = None) -> Session:
-        """A session that goes on with a stored conversation. Raises ``UnknownConversation``, ``HistoryError``."""
+        """A session that goes on with a stored conversation; the one that has it open, if one does.
+
+        Raises ``UnknownConversation``, ``HistoryError``.
+        """
+        for session in self._sessions:
+            if session.id == conversation_id:
+                return session
         opened = await asyncio.to_thread(self._stored, conversation_id)
         conversation = opened.conversation
         session = self._session(conversation.id, _folder_of(conversation), None, model, conversation.title)
