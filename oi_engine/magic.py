@@ -250,9 +250,7 @@ async def _set(call: Call, setting: Setting, text: str) -> str:
     if setting.secret:
         raise OiError(f"{setting.name} is a secret, and messages are kept.", "Set it in a profile or the environment.")
     if setting.name in _FIXED:
-        raise OiError(
-            f"{setting.name} is read when a conversation begins.", "Set it in a profile, or by a flag when you start."
-        )
+        raise OiError(f"{setting.name} is read when a conversation begins.", "Set it in a profile, or by a flag.")
     asked = from_text(text, setting)
     if not _fits(asked, setting):
         raise InvalidSetting(f"{setting.name} must be {described(setting)}, not {shown(text)}.")

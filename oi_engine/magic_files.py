@@ -30,8 +30,10 @@ _STEM = 40
 async def save_messages(session: Session, path: str, *, overwrite: bool) -> str:
     """Write the messages as the documented JSON. Raises ``OiError``, ``OSError``."""
     target = _path(session, path or MESSAGES)
-    await asyncio.to_thread(_write, target, to_json(tuple(session.messages)), overwrite)
-    return f"Saved {len(session.messages):,} messages: {quoted(str(target))}"
+    messages = tuple(session.messages)
+    text = await asyncio.to_thread(to_json, messages)
+    await asyncio.to_thread(_write, target, text, overwrite)
+    return f"Saved {len(messages):,} messages: {quoted(str(target))}"
 
 
 async def load_messages(session: Session, path: str) -> str:
@@ -62,7 +64,7 @@ async def export(session: Session, ending: Literal["md", "ipynb"], path: str, *,
     if not messages:
         raise OiError("There is nothing to export yet.")
     title = session.title or title_of(messages)
-    text = to_markdown(messages, title) if ending == "md" else to_notebook(messages)
+    text = await asyncio.to_thread(lambda: to_markdown(messages, title) if ending == "md" else to_notebook(messages))
     if path:
         target = _path(session, path)
         await asyncio.to_thread(_write, target, text, overwrite)

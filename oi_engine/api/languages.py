@@ -7,14 +7,12 @@ from typing import Any
 
 from attrs import NOTHING, define, field
 
-from oi_engine.api.custom_runtime import CustomRuntime
 from oi_engine.api.kept import KeptList
 from oi_engine.computer.computer import RuntimeMaker
+from oi_engine.computer.custom_language import CustomLanguage, CustomRuntime
 from oi_engine.computer.languages import LANGUAGES, Language, canonical, language
 from oi_engine.computer.runtime import Runtime
 from oi_engine.errors import InvalidSetting, LanguageUnavailable
-
-_METHODS = ("run", "stop", "terminate")
 
 
 @define(eq=False)
@@ -59,7 +57,9 @@ class Languages:
             entry = None if self._default else self._entries().get(name, NOTHING)
             if entry is NOTHING:
                 raise LanguageUnavailable(f"{name} is not among the languages of this interpreter.")
-            return built_in(name, cwd) if entry is None or isinstance(entry, Language) else CustomRuntime(entry)
+            if entry is None or isinstance(entry, Language):
+                return built_in(name, cwd)
+            return CustomRuntime(CustomLanguage.of(entry))
 
         return make
 
@@ -77,13 +77,7 @@ def _checked(entry: Any) -> Any:
         return found
     if isinstance(entry, Language):
         return entry
-    missing = [name for name in _METHODS if not callable(getattr(entry, name, None))]
-    if not isinstance(getattr(entry, "name", None), str) or missing:
-        words = ", ".join(["name", *missing] if not isinstance(getattr(entry, "name", None), str) else missing)
-        raise InvalidSetting(
-            f"{entry!r} cannot be a language: it lacks {words}.",
-            "A language is a class with `name`, `run(code)`, `stop()` and `terminate()`.",
-        )
+    CustomLanguage.of(entry)
     return entry
 
 

@@ -142,7 +142,8 @@ class JupyterKernel:
         """Start the process, connect to it and wait until it answers."""
         folder = process.folder
         connection_file = folder.path / "connection.json"
-        write_connection_file(jupyter, connection_file, folder.sockets if folder.takes_sockets else None)
+        sockets = folder.sockets if folder.takes_sockets and process.spec.speaks_ipc else None
+        write_connection_file(jupyter, connection_file, sockets)
         await process.start(connection_file, self._spill_folder or folder.path / "spill", self._cwd)
         self._inbox = inbox = Inbox()
         assert process.supervised is not None

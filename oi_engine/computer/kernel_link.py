@@ -50,6 +50,18 @@ def _load() -> Jupyter:
     return Jupyter(AsyncKernelClient, write_connection_file, Context, SocketOption.RECONNECT_IVL)
 
 
+async def find_kernelspecs() -> dict[str, Any]:
+    """The installed kernels, by name: ``resource_dir`` and ``spec``, the content of ``kernel.json``."""
+    return await asyncio.to_thread(_find_kernelspecs)
+
+
+def _find_kernelspecs() -> dict[str, Any]:
+    from jupyter_client.kernelspec import KernelSpecManager
+
+    found: dict[str, Any] = KernelSpecManager().get_all_specs()
+    return found
+
+
 def write_connection_file(jupyter: Jupyter, path: Path, sockets: Path | None) -> None:
     """Write the file that tells a kernel where to listen: at paths that begin with ``sockets``, else on loopback."""
     key = secrets.token_hex(32).encode()

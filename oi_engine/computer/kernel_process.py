@@ -39,7 +39,8 @@ class KernelSpec:
 
     ``argv`` may hold ``{connection_file}``, ``{spill_folder}``, ``{stdout}`` and ``{stderr}``; the last two stand for
     descriptors of the reading ends of the process's own output, for a kernel that reads them itself
-    (``reads_own_output``). ``interrupt_by_signal``: as ``interrupt_mode`` in a kernelspec. ``notice``: for the person.
+    (``reads_own_output``). ``interrupt_by_signal``: as ``interrupt_mode`` in a kernelspec. ``speaks_ipc``: it listens
+    at paths, too, and not by TCP alone, as many kernels do. ``notice``: for the person.
     """
 
     name: str
@@ -47,6 +48,7 @@ class KernelSpec:
     env: Mapping[str, str]
     remedy: str = ""
     interrupt_by_signal: bool = False
+    speaks_ipc: bool = True
     reads_own_output: bool = False
     notice: str | None = None
 

@@ -349,6 +349,31 @@ def test_a_stored_conversation_is_picked_and_goes_on(terminal: Terminal) -> None
     assert terminal.until_ended() == 0
 
 
+def test_a_signal_to_end_while_a_conversation_is_picked_leaves_the_terminal_as_it_was(terminal: Terminal) -> None:
+    data = {"XDG_DATA_HOME": str(terminal.folder / "data")}
+    before, after = terminal.folder / "before", terminal.folder / "after"
+    first, second = command("demo", "make a mistake"), command("demo", "--conversations")
+    terminal.start(f"echo | {first} > /dev/null; stty -g > {before}; {second}; stty -g > {after}", **data)
+    terminal.until("Which one?")
+    (picking,) = [process for process in terminal.processes() if "--conversations" in process.cmdline()]
+    picking.terminate()
+    assert terminal.until_ended() == 0
+    assert before.read_text() == after.read_text() != ""
+    assert picking.pid not in [process.pid for process in terminal.processes()]
+
+
+def test_a_conversation_is_picked_by_number_from_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert "No conversation is stored yet" in run("demo", "--conversations", given="1\n", folder=tmp_path).stderr
+    run("demo", "--yes", "make a mistake", folder=tmp_path)
+    ran = run("demo", "--conversations", given="1\n%undo\n", folder=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "  1. " in ran.stdout
+    assert "> make a mistake\n" in ran.stdout
+    assert "```output\n3.2\n```" in ran.stdout
+    assert "is taken back" in ran.stdout
+
+
 def run(*words: str, given: str = "", folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "XDG_STATE_HOME": str(folder), "COLUMNS": "40"}
     return subprocess.run(

@@ -55,7 +55,7 @@ class ScriptedEngine(Engine):
         self._script = script
 
     def new_session(
-        self, *, cwd: str, settings: Settings | None = None, model: Choice | None = None, title: str = ""
+        self, *, cwd: str, settings: Settings | None = None, model: Choice | None = None, title: str = "", **_: Any
     ) -> Session:
         scripted = RecordingModel([_steps(reply) for reply in self._script.get("replies", [])])
         own = settings or self.settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -161,6 +162,16 @@ def test_profiles_shows_their_folder_with_a_profile_in_it(capsys: pytest.Capture
     folder = capsys.readouterr().out.removesuffix("\n")
     assert Path(folder) == profiles_folder()
     assert Path(folder, "default.yaml").is_file()
+
+
+def test_the_documentation_has_every_flag() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "terminal.md").read_text(encoding="utf-8")
+    documented = set(re.findall("`(-[^` ]+)`", text))
+    flags = {name for action in cli._command_parser("chat")._actions for name in action.option_strings}
+    # Hyphens in place of underscores, and --no-, go without saying.
+    implied = {name.replace("_", "-") for name in flags if "_" in name} | {n for n in flags if n.startswith("--no-")}
+    assert flags - documented - implied == set()
+    assert documented - flags == set()
 
 
 def test_without_flags_the_defaults_hold_and_nothing_runs_unasked(chats: list[ChatOptions]) -> None:

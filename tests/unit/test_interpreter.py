@@ -475,7 +475,7 @@ def test_languages_are_a_list_of_classes(make: Make, tiny: type[Tiny]) -> None:
     assert "Print, always." in model.requests[0][0]["content"]
     with pytest.raises(oi_engine.OiError, match="ruby is not among the languages"):
         interpreter.computer.run("ruby", "1")
-    with pytest.raises(InvalidSetting, match=r"it lacks name, run, stop, terminate"):
+    with pytest.raises(InvalidSetting, match="has no `name` that is a text"):
         interpreter.computer.languages = [object]
 
 

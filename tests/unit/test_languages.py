@@ -74,6 +74,22 @@ def test_availability(tmp_path: Path) -> None:
     assert available("python", env=env).found
 
 
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("r", "r-base-core"),
+        ("ruby", "apt-get install ruby"),
+        ("java", "default-jdk-headless"),
+        ("powershell", "PowerShell 7"),
+        ("applescript", "macOS"),
+    ],
+)
+def test_what_is_missing_says_how_to_get_it(name: str, remedy: str, tmp_path: Path) -> None:
+    missing = available(name, env={"PATH": str(tmp_path)})
+    assert not missing.found
+    assert remedy in missing.remedy
+
+
 def test_which_shell(tmp_path: Path) -> None:
     env = {"PATH": str(tmp_path), "SHELL": "/bin/zsh"}
     assert shell_driver(env=env).programs == ("bash",)

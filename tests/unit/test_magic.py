@@ -379,5 +379,4 @@ async def test_a_conversation_is_listed_searched_and_opened(engine: Engine, tmp_
 def test_the_documentation_has_every_command() -> None:
     documented = (Path(__file__).parents[2] / "docs" / "terminal.md").read_text(encoding="utf-8").replace("\\|", "|")
     for magic_command in COMMANDS.values():
-        usage = "%% command" if magic_command.name == "%" else magic_command.usage
-        assert f"| `{usage}` |" in documented
+        assert f"| `{magic_command.usage}` |" in documented
