@@ -45,10 +45,8 @@ class Answering:
 
     async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
         """What is known of the model that answers now."""
-        if self.completions is not None:
-            return ModelInfo()
-        choice = await self._chosen()
-        return await self._engine.model(choice.model).info(choice.model, choice.api_base or api_base)
+        answering, choice = await self._now()
+        return await answering.info(choice.model, choice.api_base or api_base)
 
     async def warm_up(self) -> None:
         """Nothing: a program's first request comes at once."""
@@ -56,7 +54,7 @@ class Answering:
     async def close(self) -> None:
         """The engine closes what its sessions share."""
 
-    async def _now(self) -> tuple[Model | CallableModel, Choice]:
+    async def _now(self) -> tuple[Model, Choice]:
         if self.completions is not None:
             return CallableModel(self.completions), Choice(self.llm.model or "custom", "", self.llm.api_base)
         choice = await self._chosen()
