@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 
 from oi_engine import paths
 from oi_engine.computer.computer import RuntimeMaker
+from oi_engine.computer.kernelspecs import InstalledKernels
 from oi_engine.computer.runtime import Runtime
 from oi_engine.computer.runtimes import RuntimeFactory
 from oi_engine.computer.spill import clean_spill_folders, spill_folder
@@ -70,6 +71,7 @@ class Engine:
         self._own_worker = worker is None
         self._worker = worker or ModelWorker(self._keys)
         self._live: LiveSettings | None = None
+        self._kernels = InstalledKernels()
         self._sessions: list[Session] = []
         self._recorders: dict[str, Recorder] = {}
         self._own: dict[str, Mapping[str, object]] = {}
@@ -280,7 +282,8 @@ class Engine:
         languages: Callable[[RuntimeMaker], RuntimeMaker] | None = None,
     ) -> Session:
         own = attrs.evolve(settings or self.settings)
-        runtimes = RuntimeFactory(own.computer, scrubbed(os.environ, own.computer.env_allow))
+        environment = scrubbed(os.environ, own.computer.env_allow)
+        runtimes = RuntimeFactory(own.computer, environment, kernels=self._kernels)
 
         def make_runtime(language: str, folder: str) -> Runtime:
             return runtimes.make(language, folder, spill_folder(session_id))
@@ -290,6 +293,8 @@ class Engine:
             languages(make_runtime) if languages else make_runtime,
             own,
             languages=runtimes.languages(),
+            naming=runtimes,
+            look_for_languages=None if languages else runtimes.discover,
             session_id=session_id,
             cwd=cwd,
             title=title,

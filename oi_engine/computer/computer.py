@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from oi_engine.approval import Gate, Grant
+from oi_engine.computer.languages import BuiltInNames, Naming
 from oi_engine.computer.output import OutputLimiter
 from oi_engine.computer.runtime import RunEvent, Runtime
 from oi_engine.computer.spill import spill_folder
@@ -15,13 +16,25 @@ RuntimeMaker = Callable[[str, str], Runtime]
 """Makes the runtime of a language (canonical name) in a working directory; raises ``LanguageUnavailable``."""
 
 
+LanguageFinder = Callable[[], Awaitable[tuple[str, ...]]]
+"""Looks for the languages that take a while to be found (Jupyter kernels); answers the names of all there are."""
+
+
 class Computer:
     """Runs approved cells, one at a time."""
 
     def __init__(
-        self, gate: Gate, make_runtime: RuntimeMaker, session_id: str, languages: tuple[str, ...] = ()
+        self,
+        gate: Gate,
+        make_runtime: RuntimeMaker,
+        session_id: str,
+        languages: tuple[str, ...] = (),
+        naming: Naming | None = None,
+        look_for_languages: LanguageFinder | None = None,
     ) -> None:
         self.languages = languages
+        self.naming = naming or BuiltInNames()
+        self._look_for_languages = look_for_languages
         self._gate = gate
         self._make_runtime = make_runtime
         self._spill_folder = spill_folder(session_id)
@@ -65,6 +78,12 @@ class Computer:
                         yield bounded
         finally:
             limiter.finish()
+
+    async def look_for_languages(self) -> None:
+        """Have ``languages`` complete; takes a moment the first time."""
+        if self._look_for_languages is not None:
+            self.languages = await self._look_for_languages()
+            self._look_for_languages = None
 
     def prepare(self, language: str, cwd: str) -> Runtime:
         """The runtime of a language, made but not started where there is none. Raises ``LanguageUnavailable``."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, Protocol
 
 from attrs import frozen
 
@@ -67,6 +67,31 @@ _DRIVERS = {each.language: each for each in (NODE, R, RUBY, JAVA, POWERSHELL, AP
 
 KNOWN_NAMES = frozenset(_BY_NAME)
 """Every name and alias."""
+
+
+class Naming(Protocol):
+    """Which names mean which language: the built-in ones, or those and what is installed or was brought along."""
+
+    def canonical(self, name: str) -> str | None:
+        """The name of the language that is meant, however it is written; ``None`` for what is none."""
+        ...
+
+    def known_names(self) -> frozenset[str]:
+        """Every name and alias that ``canonical`` knows."""
+        ...
+
+
+@frozen
+class BuiltInNames:
+    """The names of the built-in languages."""
+
+    def canonical(self, name: str) -> str | None:
+        """See ``Naming``."""
+        return canonical(name)
+
+    def known_names(self) -> frozenset[str]:
+        """See ``Naming``."""
+        return KNOWN_NAMES
 
 
 def canonical(name: str) -> str | None:

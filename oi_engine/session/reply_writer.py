@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from attrs import define, field, frozen
 
-from oi_engine.computer.languages import canonical
+from oi_engine.computer.languages import Naming
 from oi_engine.models.pieces import CodeClose, CodeOpen, CodeText, Piece, Prose, Reasoning
 from oi_engine.stream import Stream
 
@@ -29,6 +29,7 @@ class ReplyWriter:
     """
 
     _stream: Stream
+    _naming: Naming
     tools: bool
     blocks: list[Block] = field(factory=list, init=False)
     _prose: list[str] = field(factory=list, init=False)
@@ -69,7 +70,7 @@ class ReplyWriter:
         return [*self.blocks, *self._broken]
 
     def _open(self, language: str) -> None:
-        known = canonical(language)
+        known = self._naming.canonical(language)
         if known is None and not self.tools:
             self._quoting = True
             self._say(f"\n```{language}\n")

@@ -17,7 +17,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from oi_engine.approval import Gate, Proposal
-from oi_engine.computer.computer import Computer, RuntimeMaker
+from oi_engine.computer.computer import Computer, LanguageFinder, RuntimeMaker
+from oi_engine.computer.languages import Naming
 from oi_engine.errors import OiError, SessionBusy, UnknownInput, UnknownProposal
 from oi_engine.messages import Chunk, Message, Recipient, new_id, now
 from oi_engine.models.conversation import Conversation
@@ -49,6 +50,8 @@ class Session:
         settings: Settings | None = None,
         *,
         languages: tuple[str, ...] = ("python", "shell", "javascript"),
+        naming: Naming | None = None,
+        look_for_languages: LanguageFinder | None = None,
         session_id: str | None = None,
         cwd: str | None = None,
         title: str = "",
@@ -64,7 +67,7 @@ class Session:
         self.conversation = Conversation()
         self.stream.subscribe(self._fold)
         self.gate = Gate(auto_run=lambda: self.settings.auto_run)
-        self.computer = Computer(self.gate, make_runtime, self.id, languages)
+        self.computer = Computer(self.gate, make_runtime, self.id, languages, naming, look_for_languages)
         self._snapshot = Snapshot()
         self._listeners: list[StateListener] = []
         self._queue: deque[_Waiting] = deque()

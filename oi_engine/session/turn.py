@@ -16,7 +16,6 @@ from attrs import frozen
 
 from oi_engine.approval import Cell, Gate, Grant, Proposal
 from oi_engine.computer.computer import Computer
-from oi_engine.computer.languages import KNOWN_NAMES, canonical
 from oi_engine.computer.runtime import (
     ActiveLine,
     Finished,
@@ -114,15 +113,18 @@ class Turn:
             self._write(message)
         if self._request.own_code is not None:
             own = self._request.own_code
-            message_id = self._stream.open("user", "code", canonical(own.language) or own.language)
+            language = self._host.computer.naming.canonical(own.language) or own.language
+            message_id = self._stream.open("user", "code", language)
             self._stream.write(own.code)
             self._stream.close()
-            self._unanswered.append(Block(message_id, canonical(own.language) or own.language, own.code))
+            self._unanswered.append(Block(message_id, language, own.code))
 
     async def converse(self) -> None:
         """Everything until the turn is over. Raises ``ModelError`` where the model fails."""
         if self._request.own_code is not None:
             block = self._unanswered[0]
+            if self._host.computer.naming.canonical(block.language) is None:
+                await self._host.computer.look_for_languages()
             await self._execute(block, self._host.gate.own(self._cell(block)))
             return
         while True:
@@ -166,8 +168,9 @@ class Turn:
         host = self._host
         host.show_state("thinking")
         request = await self._prompt()
-        writer = ReplyWriter(self._stream, tools=request.tools)
-        parser = ReplyParser(request.tools, KNOWN_NAMES)
+        naming = host.computer.naming
+        writer = ReplyWriter(self._stream, naming, tools=request.tools)
+        parser = ReplyParser(request.tools, naming.known_names())
         begun = paid = False
         try:
             async with contextlib.aclosing(with_retries(host.model, request)) as events:
@@ -198,6 +201,7 @@ class Turn:
     async def _prompt(self) -> models.ModelRequest:
         """What the model is asked, and beforehand what the person must know of it."""
         host = self._host
+        await host.computer.look_for_languages()
         spent = host.snapshot.usage.cost or 0.0
         ask = Ask(host.model, host.settings, host.cwd, tuple(host.computer.languages), spent)
         async with contextlib.aclosing(host.conversation.request(host.messages, ask)) as steps:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from oi_lsp import protocol as wire
 from oi_lsp.features.handlers import Handlers
 from oi_lsp.host import SessionHost
+
+if TYPE_CHECKING:
+    from oi_engine.session.session import Session
 
 HANDLERS = Handlers()
 
@@ -28,19 +33,19 @@ def answer(host: SessionHost, params: wire.InputAnswer) -> wire.Nothing:
 @HANDLERS.serves(wire.KernelInterrupt)
 def interrupt(host: SessionHost, params: wire.KernelInterrupt) -> wire.Nothing:
     """``oi.kernel.interrupt``."""
-    host.spawn(host.live(params.session_id).interrupt(_canonical(params.language)))
+    session = host.live(params.session_id)
+    host.spawn(session.interrupt(_canonical(session, params.language)))
     return wire.Nothing()
 
 
 @HANDLERS.serves(wire.KernelRestart)
 def restart(host: SessionHost, params: wire.KernelRestart) -> wire.Nothing:
     """``oi.kernel.restart``."""
-    host.spawn(host.live(params.session_id).restart(_canonical(params.language)))
+    session = host.live(params.session_id)
+    host.spawn(session.restart(_canonical(session, params.language)))
     return wire.Nothing()
 
 
-def _canonical(language: str | None) -> str | None:
+def _canonical(session: Session, language: str | None) -> str | None:
     """The language under the name that its kernel has."""
-    from oi_engine.computer.languages import canonical
-
-    return None if language is None else canonical(language) or language
+    return None if language is None else session.computer.naming.canonical(language) or language
