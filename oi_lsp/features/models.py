@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from oi_engine.errors import OiError
@@ -53,8 +54,12 @@ def choose(host: SessionHost, params: wire.ModelsChoose) -> wire.ModelsChooseRes
     if not params.model.strip():
         raise OiError("No model is named.", "oi.models.list names those that were found.")
     layer = {**host.engine.own_layer(session), "llm.model": params.model}
-    if params.api_base is not None:
-        layer["llm.api_base"] = params.api_base or None
+    before = session.settings.llm
+    base = before.api_base if params.api_base is None else params.api_base or None
+    layer["llm.api_base"] = base
+    if (_family(params.model), base) != (_family(before.model), before.api_base):
+        # The key in the settings was given for another provider: it is not handed to this one.
+        layer["llm.api_key"] = None
     llm = host.engine.change_session(session, layer).settings.llm
     choice = Choice(params.model, "It was chosen for this session.", llm.api_base)
     host.engine.choose(session, choice)
@@ -74,3 +79,9 @@ async def prompt(host: SessionHost, params: wire.PromptGet) -> wire.PromptGetRes
     request = build_request(messages, session.settings, info, cwd=session.cwd, languages=session.computer.languages)
     told: tuple[dict[str, Any], ...] = tuple(dict(message) for message in request.messages)
     return wire.PromptGetResult(host.engine.model_of(session), told, request.tools, tuple(request.languages))
+
+
+def _family(model: str) -> str:
+    """What names a model's provider: the prefix that LiteLLM goes by, else the letters that the name begins with."""
+    prefix, slash, _ = model.partition("/")
+    return prefix if slash else re.split(r"[^a-z]", model.lower(), maxsplit=1)[0]

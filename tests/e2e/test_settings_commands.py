@@ -14,7 +14,7 @@ import pytest
 from oi_lsp.attachments import TEXT_SIZE
 from oi_lsp.protocol import ErrorCode
 from tests.e2e.product import messages_shown, product, profiles, refused, workspace
-from tests.fakes.lsp_client import LspClient
+from tests.fakes.lsp_client import PRODUCT, LspClient, server
 from tests.fakes.openai_server import OpenAiServer, Reply
 
 LITELLM = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
@@ -260,3 +260,17 @@ async def test_what_cannot_be_attached_is_said_and_nothing_is_sent(
         error = await refused(client, "oi.chat.send", sessionId=session, content="look", attachments=[attachment])
         assert (error.code, error.data["field"]) == (ErrorCode.INVALID_PARAMS, f"attachments[0].{field}")
         assert (await client.command("oi.session.open", sessionId=session))["messages"] == []
+
+
+async def test_a_key_given_for_one_provider_is_not_handed_to_another() -> None:
+    async with (
+        OpenAiServer([Reply.text("Hello.")]) as provider,
+        server(PRODUCT, env={"OPENAI_API_KEY": "sk-own"}) as client,
+    ):
+        llm = {"model": "anthropic/claude-3-5-haiku-latest", "api_key": "sk-for-anthropic"}
+        await client.initialize({"oi": {"protocolVersion": 1}, "settings": {"llm": llm}})
+        session = await client.new_session()
+        chosen = {"sessionId": session, "model": "openai/gpt-4o", "apiBase": provider.base_url}
+        await client.command("oi.models.choose", **chosen)
+        await client.ended(session, await client.turn(session, "who are you?"))
+        assert [request.headers["authorization"] for request in provider.requests] == ["Bearer sk-own"]
