@@ -17,13 +17,14 @@ from oi_engine.computer.computer import RuntimeMaker
 from oi_engine.computer.runtime import Runtime
 from oi_engine.computer.runtimes import RuntimeFactory
 from oi_engine.computer.spill import clean_spill_folders, spill_folder
-from oi_engine.errors import OiError
+from oi_engine.errors import ModelError, OiError
 from oi_engine.history.recorder import Recorder
 from oi_engine.history.restore import REOPENED, needs_word, restore
 from oi_engine.history.storable import Cleaner
 from oi_engine.history.store import Conversation, Opened, Store
 from oi_engine.messages import Message, new_id
 from oi_engine.models import tour
+from oi_engine.models.catalog import Catalog, Offer
 from oi_engine.models.discovery import Candidate, discover
 from oi_engine.models.model import Model, ModelEvent, ModelInfo, ModelRequest
 from oi_engine.models.worker_client import ModelWorker, WorkerModel
@@ -179,10 +180,23 @@ class Engine:
         llm = llm or self.settings.llm
         if llm.model:
             return Choice(llm.model, "It is the one in your settings.", llm.api_base)
-        found = (await discover(self._keys, os.environ)).choose()
+        if llm.api_base:
+            return await self._served_at(llm.api_base)
+        found = (await discover(self._keys, os.environ)).choose(local_only=self.settings.offline)
         if found is not None:
             return Choice(found.model, found.why, found.api_base)
         return Choice(tour.NAME, "No provider key and no local model server was found.")
+
+    async def catalog(self) -> list[Offer]:
+        """All models that can be chosen now, with what is known of each: LiteLLM's table and local servers."""
+        return await Catalog(self._worker, os.environ).offers(local_only=self.settings.offline)
+
+    async def _served_at(self, api_base: str) -> Choice:
+        """The first model of a server of the person's own, where the settings name no model."""
+        offers = await Catalog(self._worker, os.environ).at(api_base)
+        if not offers:
+            raise ModelError("unknown_model", f"No model is named, and {api_base} lists none.", "Set `llm.model`.")
+        return Choice(offers[0].model, f"It is the first that {api_base} lists.", api_base)
 
     # --- sessions ----------------------------------------------------------------------------------------------
 
@@ -207,7 +221,13 @@ class Engine:
         return session
 
     async def reopen(self, conversation_id: str, *, model: Choice | None = None) -> Session:
-        """A session that goes on with a stored conversation. Raises ``UnknownConversation``, ``HistoryError``."""
+        """A session that goes on with a stored conversation; the one that has it open, if one does.
+
+        Raises ``UnknownConversation``, ``HistoryError``.
+        """
+        for session in self._sessions:
+            if session.id == conversation_id:
+                return session
         opened = await asyncio.to_thread(self._stored, conversation_id)
         conversation = opened.conversation
         session = self._session(conversation.id, _folder_of(conversation), None, model, conversation.title)

@@ -88,6 +88,34 @@ class ModelsListResult:
 
 
 @wire_type
+class ModelOffer:
+    """A model, and what is known of it; what is absent is not known. Sizes in tokens, prices in US dollars a token."""
+
+    model: str = wire("As LiteLLM names it.")
+    provider: str = wire("LiteLLM's name of the provider, or the local server's.")
+    local: bool = wire("Whether it runs on this machine.")
+    api_base: str | None = wire("The URL of its API; absent: the provider's own.", default=None)
+    context_window: int | None = wire("What it can read.", default=None)
+    max_output_tokens: int | None = wire("What it can write in one reply.", default=None)
+    input_price: float | None = wire("Of a token that it reads.", default=None)
+    output_price: float | None = wire("Of a token that it writes.", default=None)
+    tools: bool | None = wire("Whether it calls tools.", default=None)
+    vision: bool | None = wire("Whether it sees images.", default=None)
+
+
+@wire_type
+class ModelsCatalog:
+    """List all models that can be chosen now, with what is known of each. Starts the model worker."""
+
+
+@wire_type
+class ModelsCatalogResult:
+    """The models."""
+
+    models: tuple[ModelOffer, ...] = wire("Those of this machine first.")
+
+
+@wire_type
 class ModelsChoose(OfSession):
     """Have another model answer from the next request on."""
 
@@ -160,6 +188,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("oi.settings.get", SettingsGet, SettingsGetResult),
     Command("oi.settings.set", SettingsSet, SettingsSetResult),
     Command("oi.models.list", ModelsList, ModelsListResult),
+    Command("oi.models.catalog", ModelsCatalog, ModelsCatalogResult),
     Command("oi.models.choose", ModelsChoose, ModelsChooseResult),
     Command("oi.prompt.get", PromptGet, PromptGetResult),
 )

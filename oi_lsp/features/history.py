@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,6 +76,7 @@ async def rename(host: SessionHost, params: wire.HistoryRename) -> Nothing:
 @HANDLERS.serves(wire.HistoryDelete)
 async def delete(host: SessionHost, params: wire.HistoryDelete) -> Nothing:
     """``oi.history.delete``."""
+    await host.engine.flush(params.conversation_id)
     await host.library.use(lambda store: store.get(params.conversation_id))
     if host.has(params.conversation_id):
         host.delete(params.conversation_id)
@@ -181,19 +181,26 @@ def _write_all(texts: list[tuple[Path, str]], *, overwrite: bool) -> None:
         raise OiError(f"{there[0]} is there already.", "Choose another name, or have it overwritten.")
     for path, text in texts:
         try:
-            descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-            try:
-                with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-                    file.write(text)
-                if overwrite:
-                    os.replace(draft, path)
-                else:
-                    os.link(draft, path)  # unlike a rename, it does not replace what has come meanwhile
-            finally:
-                if os.path.lexists(draft):
-                    os.unlink(draft)
+            _write(path, text, overwrite=overwrite)
         except OSError as error:
             raise OiError(f"{path} could not be written: {error.strerror or error}.") from error
+
+
+def _write(path: Path, text: str, *, overwrite: bool) -> None:
+    from oi_engine.messages import new_id
+
+    draft = path.with_name(f".{path.name}.{new_id('draft')}") if overwrite else path
+    try:
+        with draft.open("x", encoding="utf-8", errors="replace", newline="") as file:
+            file.write(text)
+        if overwrite:
+            # A link is replaced, and what it leads to is not.
+            draft.replace(path)
+    except FileExistsError:  # it has come meanwhile, and is somebody else's
+        raise
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def _read_text(path: str) -> str:

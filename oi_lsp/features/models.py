@@ -21,6 +21,29 @@ async def list_models(host: SessionHost, _: wire.ModelsList) -> wire.ModelsListR
     )
 
 
+@HANDLERS.serves(wire.ModelsCatalog)
+async def catalog(host: SessionHost, _: wire.ModelsCatalog) -> wire.ModelsCatalogResult:
+    """``oi.models.catalog``."""
+    offers = await host.engine.catalog()
+    return wire.ModelsCatalogResult(
+        tuple(
+            wire.ModelOffer(
+                each.model,
+                each.provider,
+                each.local,
+                each.api_base,
+                each.context_window,
+                each.max_output_tokens,
+                each.input_price,
+                each.output_price,
+                each.tools,
+                each.vision,
+            )
+            for each in offers
+        )
+    )
+
+
 @HANDLERS.serves(wire.ModelsChoose)
 def choose(host: SessionHost, params: wire.ModelsChoose) -> wire.ModelsChooseResult:
     """``oi.models.choose``."""

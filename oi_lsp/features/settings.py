@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os.path
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from oi_lsp import protocol_settings as wire
@@ -54,6 +53,8 @@ async def set_(host: SessionHost, params: wire.SettingsSet) -> wire.SettingsSetR
 
 
 def _setting(name: str) -> Setting:
+    from difflib import get_close_matches
+
     from oi_engine.settings.tree import find_setting, names
 
     setting = find_setting(name)

@@ -122,9 +122,13 @@ async def test_rename_read_branch_and_delete(tmp_path: Path) -> None:
         await client.command("oi.history.rename", conversationId=session, title="Greek")
         assert (await stored(client, session))[session]["title"] == "Greek"
         assert (await client.command("oi.session.list"))["sessions"][0]["title"] == "Greek"
+        await client.command("oi.session.rename", sessionId=session, title="Letters")
+        async with asyncio.timeout(60):  # its answer does not wait for the database
+            while (await stored(client, session))[session]["title"] != "Letters":
+                pass
         branch = await client.command("oi.history.branch", conversationId=session, messageId=messages[1]["id"])
         made = branch["conversation"]
-        assert (made["parent"], made["length"], made["open"], made["title"]) == (session, 2, False, "Greek")
+        assert (made["parent"], made["length"], made["open"], made["title"]) == (session, 2, False, "Letters")
         opened = await client.command("oi.session.open", sessionId=made["conversationId"])
         assert [m["content"] for m in opened["messages"]] == [m["content"] for m in messages[:2]]
         await client.command("oi.history.delete", conversationId=session)

@@ -151,6 +151,13 @@ async def test_models_are_listed_by_their_keys_and_another_one_answers(tmp_path:
             assert found["model"].startswith("openai/")
             assert found["apiBase"] == ""
             assert "sk-found" not in json.dumps(listed)
+            offers = {each["model"]: each for each in (await client.command("oi.models.catalog"))["models"]}
+            assert (
+                offers["gpt-4o"] | {"provider": "openai", "local": False, "tools": True, "vision": True}
+                == (offers["gpt-4o"])
+            )
+            assert offers["gpt-4o"]["contextWindow"] > 1000
+            assert 0 < offers["gpt-4o"]["inputPrice"] < offers["gpt-4o"]["outputPrice"] < 1
             session = await client.new_session()
             chosen = {"sessionId": session, "model": "openai/gpt-4o", "apiBase": provider.base_url}
             assert (await client.command("oi.models.choose", **chosen))["model"] == "openai/gpt-4o"

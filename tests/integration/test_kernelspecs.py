@@ -32,7 +32,7 @@ class EchoKernel(Kernel):
     count = 0
 
     def do_execute(self, code, silent, store_history=True, user_expressions=None, allow_stdin=False, **more):
-        self.count += 1
+        self.count, self._allow_stdin = self.count + 1, allow_stdin
         say = lambda kind, **content: self.send_response(self.iopub_socket, kind, content)
         if code == "ask":
             code = self.raw_input("which? ")
