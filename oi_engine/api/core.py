@@ -120,8 +120,9 @@ class Core:
             custom_instructions="\n\n".join(text for text in told if text),
         )
         session.computer.languages = self.languages.names(self._installed)
-        if self._answering is not None:
+        if self._answering is not None and self._engine is not None:
             self._answering.llm = settings.llm
+            self._engine.settings = settings
         return session
 
     # --- the session -------------------------------------------------------------------------------------------
