@@ -13,9 +13,6 @@ from oi_engine.models.custom import CallableModel, Completions
 from oi_engine.models.model import Model, ModelEvent, ModelInfo, ModelRequest
 from oi_engine.settings import LlmSettings
 
-UNNAMED = "openai/default"
-"""The model where only ``llm.api_base`` is set: servers of one model answer to any name (``custom-endpoint``)."""
-
 
 @define
 class Answering:
@@ -28,7 +25,7 @@ class Answering:
     llm: LlmSettings = field(factory=LlmSettings)
     completions: Completions | None = None
     failure: OiError | None = field(default=None, init=False)
-    _found: Choice | None = field(default=None, init=False)
+    _found: dict[str | None, Choice] = field(factory=dict, init=False)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Ask the model that answers now; see ``Model.stream``."""
@@ -61,11 +58,10 @@ class Answering:
         return self._engine.model(choice.model), choice
 
     async def _chosen(self) -> Choice:
+        """The choice for these settings; what has to be looked for is looked for once."""
         if self.llm.model:
             return await self._engine.choose_model(self.llm)
-        if self.llm.api_base:
-            # No other provider's model is looked for: its key would go to this endpoint.
-            return Choice(UNNAMED, "Your settings name an endpoint, and no model.", self.llm.api_base)
-        if self._found is None:
-            self._found = await self._engine.choose_model(self.llm)
-        return self._found
+        base = self.llm.api_base
+        if base not in self._found:
+            self._found[base] = await self._engine.choose_model(self.llm)
+        return self._found[base]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -119,8 +120,9 @@ class Core:
             custom_instructions="\n\n".join(text for text in told if text),
         )
         session.computer.languages = self.languages.names(self._installed)
-        if self._answering is not None:
+        if self._answering is not None and self._engine is not None:
             self._answering.llm = settings.llm
+            self._engine.settings = settings
         return session
 
     # --- the session -------------------------------------------------------------------------------------------
@@ -133,7 +135,11 @@ class Core:
         history = history_path(settings) if settings.conversation_history else None
         engine = Engine(settings, keys, history=history, worker=hub().worker(keys))
         self._answering = Answering(engine, settings.llm, self._completions)
-        session = engine.new_session(cwd=os.getcwd(), answering=self._answering, languages=self.languages.maker)
+        # The program's own Python, unless a setting names another: code finds the packages that the program has.
+        own = evolve(settings, computer=evolve(settings.computer, python=settings.computer.python or sys.executable))
+        session = engine.new_session(
+            cwd=os.getcwd(), settings=own, answering=self._answering, languages=self.languages.maker
+        )
         session.preface = tuple  # what the model is told, the program says
         self._installed = session.computer.languages
         self._engine, self._session = engine, session

@@ -41,6 +41,8 @@ class Shown(Protocol):
     """What shows a turn to a person, and puts the questions."""
 
     session: Session
+    on_question: Callable[[], None]
+    """Called when code waits and the screen is at rest, before the caller is waited for."""
 
     async def turn(self, messages: Sequence[Message]) -> None:
         """Send the messages and see the turn through."""
@@ -79,6 +81,7 @@ class Run:
     failure: str | None = field(default=None, init=False)
     stopped: bool = field(default=False, init=False)
     _refusals: int = field(default=0, init=False)
+    _held: Chunk | None = field(default=None, init=False)
     _told: bool = field(default=False, init=False)
     _task: asyncio.Task[None] | None = field(default=None, init=False)
     _errands: set[asyncio.Task[object]] = field(factory=set, init=False)
@@ -121,6 +124,7 @@ class Run:
         unlisten = self._session.on_state(self._state)
         try:
             if self._shown is not None:
+                self._shown.on_question = self._release
                 await self._shown.turn(messages)
             else:
                 self._session.send(messages)
@@ -128,14 +132,24 @@ class Run:
         finally:
             unlisten()
             unsubscribe()
+            self._release()
             self._sink(None)
 
     def _entry(self, entry: Entry) -> None:
         chunk = entry.chunk
         if chunk.type == "error":
             self.failure = str(chunk.content)
-        if chunk.role not in ("user", "server"):
+        if chunk.type == "confirmation" and self._shown is not None and self.mode.stream:
+            # Not before the screen is at rest: the caller may want to ask there.
+            self._held = documented(chunk.to_dict())
+        elif chunk.role not in ("user", "server"):
+            self._release()
             self._sink(documented(chunk.to_dict()))
+
+    def _release(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            self._sink(held)
 
     def _state(self, snapshot: Snapshot) -> None:
         """Where nobody can be asked, nothing may wait for ever."""

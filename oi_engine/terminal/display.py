@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from attrs import define, field
 from platformdirs import user_state_path
@@ -44,6 +44,7 @@ class Display:
         self._caller = caller
         self._streaming = streaming
         self._may_ask = asyncio.Event()
+        self.on_question: Callable[[], None] = lambda: None
         self._chat: Chat | None = None
 
     async def turn(self, messages: Sequence[Message]) -> None:
@@ -61,6 +62,12 @@ class Display:
         """The program has come back for more: the question that waits may be put now."""
         self._may_ask.set()
 
+    async def _yours(self) -> None:
+        """Code waits, the screen is at rest: let the program see it, and wait until it comes back for more."""
+        self._may_ask.clear()
+        self.on_question()
+        await self._may_ask.wait()
+
     def interrupt(self) -> None:
         """Ctrl-C came as a signal."""
         if self._chat is not None:
@@ -73,13 +80,14 @@ class Display:
         with contextlib.ExitStack() as stack:
             tty = _modes(around, stack)
             asker = self._asker(around, tty, fd)
-            patient = _Patient(asker, self._may_ask) if self._streaming else None
+            lend = tty.lent if tty else contextlib.nullcontext
+            patient = _Patient(asker, self._yours, lend) if self._streaming else None
             chat = self._chat = Chat(
                 self.session,
                 _renderer(around, self.session, self._leave),
                 patient or asker,
                 engine=self._engine,
-                lend_terminal=tty.lent if tty else contextlib.nullcontext,
+                lend_terminal=lend,
                 echo=fd is None and not around.stdin_tty and self._caller is None,
                 nobody=NOBODY,
             )
@@ -136,7 +144,8 @@ class _Patient:
     """
 
     _asker: Asker
-    _may_ask: asyncio.Event
+    _back: Callable[[], Awaitable[None]]
+    _lend: Callable[[], contextlib.AbstractContextManager[None]]
     say: Callable[[str], None] = lambda text: None
     _refusals: int = field(default=0, init=False)
 
@@ -151,8 +160,8 @@ class _Patient:
 
     async def approval(self) -> Verdict:
         """Whether the code that is shown may run."""
-        await self._may_ask.wait()
-        self._may_ask.clear()
+        with self._lend():
+            await self._back()
         if self._asker.can_ask:
             return await self._asker.approval()
         self.say(NOBODY)

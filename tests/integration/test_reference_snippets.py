@@ -204,8 +204,8 @@ class Provider:
         self.models: list[str] = []
 
     def _reply(self, request: Recorded) -> Response:
-        if not request.path.endswith("/chat/completions"):
-            return Reply.error(404, "not found")
+        if request.path.endswith("/models"):
+            return Response.json({"object": "list", "data": [{"id": "scripted", "object": "model"}]})
         self.left -= 1
         if self.left < 0:
             return Reply.error(401, "Incorrect API key provided.", code="invalid_api_key")
@@ -274,6 +274,8 @@ def provider(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Provid
     found = Provider()
     stdin = Stdin()
     monkeypatch.setattr(Engine, "model", lambda engine, name: Rerouted(engine._worker, found))
+    served_at = Engine._served_at
+    monkeypatch.setattr(Engine, "_served_at", lambda engine, base: served_at(engine, found.server.base_url))
     monkeypatch.setattr(sys, "stdin", stdin)
     monkeypatch.setattr(os, "environ", os.environ.copy())
     monkeypatch.chdir(tmp_path)
@@ -434,6 +436,7 @@ EXPECTED: dict[str, Callable[[Played, Provider], None]] = {
     "docs/language-models/local-models/ollama.mdx": _local("ollama_chat/<model-name>"),
     "docs/language-models/local-models/lm-studio.mdx": _local("openai/x"),
     "docs/language-models/local-models/janai.mdx": _local("<model_id>"),
+    "docs/language-models/local-models/custom-endpoint.mdx": _local("openai/scripted"),
     "docs/language-models/hosted-models/azure.mdx": _local("azure/<your_deployment_id>"),
 }
 
