@@ -320,8 +320,9 @@ class ReplRuntime:
     def _stop(self, cell: _Cell, live: _Live, passed: float) -> None:
         """One attempt at stopping the cell, ``passed`` seconds after the first."""
         live.disturbed = True
-        # The driver itself, first: a shell whose child ends well after ^C would go on with the cell.
-        _kill(live.process.pid, signal.SIGINT)
+        if not self._driver.one_interrupt_is_enough:
+            # The driver itself, first: a shell whose child ends well after ^C would go on with the cell.
+            _kill(live.process.pid, signal.SIGINT)
         live.terminal.interrupt()
         if self._driver.interrupted_by_request:
             self._send(live, f"interrupt {cell.id}\n".encode())

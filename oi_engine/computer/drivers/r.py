@@ -14,5 +14,6 @@ R = Driver(
     arguments=("--no-readline", "--no-save", "--no-restore", "--quiet"),
     remedy="Install R: `apt-get install r-base-core`, `dnf install R-core`, `brew install r`, or from r-project.org.",
     suffix=".R",
+    one_interrupt_is_enough=True,
     environment={"R_PROFILE_USER": str(DRIVERS / "r.R"), "R_ENVIRON_USER": ""},
 )
