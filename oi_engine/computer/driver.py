@@ -59,8 +59,8 @@ class Driver:
     ``remedy``: how the program is installed, for a person. ``suffix``: of the files that cells are written to.
     ``opening``: what is written to the requests first, where the program has to be told to read the driver.
     ``request``, of an ID and a PATH, and ``probe``, of an ID: see above. ``environment``: added to the person's.
-    ``one_interrupt_is_enough``: a signal beside the terminal's own would cut short what runs when the first one stops the
-    cell (R's ``finally``); the others are signalled directly as well, before their children.
+    ``one_interrupt_is_enough``: a second signal would cut short what runs when the first one stops a
+    cell (the ``finally`` of R); the others are signalled directly as well, before their children.
     ``reports_input``: the driver says by itself when it waits for input (programs that it starts need not).
     """
 
