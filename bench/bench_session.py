@@ -46,7 +46,12 @@ async def talking(script: Script, **settings: object) -> AsyncIterator[tuple[Lsp
 
 def _after_warm_up(script: list[Response]) -> Callable[[Recorded], Response]:
     replies = iter([Reply.text("ready"), *script])
-    return lambda _: next(replies, Reply.text("done"))
+    return chats(lambda: next(replies, Reply.text("done")))
+
+
+def chats(reply: Callable[[], Response]) -> Callable[[Recorded], Response]:
+    """A provider that answers chat requests; a question about its models it cannot answer."""
+    return lambda request: reply() if request.method == "POST" else Reply.error(404, "no such page")
 
 
 async def five_thousand_chunks() -> list[Row]:
@@ -115,7 +120,7 @@ async def _runs(language: str, code: str, count: int) -> tuple[float, float]:
     printed: list[float] = []
     waits: list[float] = []
 
-    def reply(request: Recorded) -> Response:
+    def reply() -> Response:
         arrivals.append(time.monotonic())
         return Reply.tool_call(language, code)
 
@@ -125,7 +130,7 @@ async def _runs(language: str, code: str, count: int) -> tuple[float, float]:
             if language == "python":
                 printed.extend(float(stamp) for stamp in chunk["content"].split())
 
-    async with OpenAiServer(reply) as provider, server(PRODUCT) as client:
+    async with OpenAiServer(chats(reply)) as provider, server(PRODUCT) as client:
         llm = {"model": MODEL, "api_base": provider.base_url, "api_key": "x", "supports_functions": True}
         await client.initialize({"oi": {"protocolVersion": 1}, "settings": {"llm": llm}})
         session = await client.new_session()
@@ -196,7 +201,7 @@ async def a_hundred_megabytes() -> list[Row]:
 
 async def a_long_conversation() -> list[Row]:
     """Our own work in one turn at 3,000 messages: processor time of this process, which is all but the worker's."""
-    async with OpenAiServer(lambda _: Reply.text("short")) as provider:
+    async with OpenAiServer(chats(lambda: Reply.text("short"))) as provider:
         llm = LlmSettings(model=MODEL, api_base=provider.base_url, api_key="x", supports_functions=True)
         engine = Engine(Settings(llm=llm))
         short = engine.new_session(cwd="/", model=Choice(MODEL, "", provider.base_url))
@@ -214,7 +219,7 @@ async def a_long_conversation() -> list[Row]:
 async def longest_stall() -> list[Row]:
     """The longest time that the event loop was not served: worker starting, 5,000 chunks, kernel starting, a run."""
     replies = iter([batched(Reply.text(WORDS, size=5)), Reply.tool_call("python", "print(1)"), Reply.text("done")])
-    async with OpenAiServer(lambda _: next(replies)) as provider:
+    async with OpenAiServer(chats(lambda: next(replies))) as provider:
         llm = LlmSettings(model=MODEL, api_base=provider.base_url, api_key="x", supports_functions=True)
         engine = Engine(Settings(llm=llm, auto_run=True))
         gaps: list[float] = []
@@ -334,7 +339,7 @@ asyncio.run(main(sys.argv[1]))
 async def _litellm_alone() -> float:
     """Chunks a second of LiteLLM's asynchronous interface with nothing around it, in a process of its own."""
     replies = iter([Reply.text("ready"), batched(Reply.text(WORDS, size=5))])
-    async with OpenAiServer(lambda _: next(replies)) as provider:
+    async with OpenAiServer(chats(lambda: next(replies))) as provider:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-c", _ALONE, provider.base_url, stdout=asyncio.subprocess.PIPE
         )
