@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import os
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from typing import Any, cast
@@ -30,6 +32,9 @@ _EVENTS_IN_A_ROW = 64
 """A consumer that never waits gets so many events, then the loop's others get their turn."""
 
 _STDERR_LINES = 20
+
+_ASK_AGAIN = 60.0
+"""Seconds after which a server is asked anew about a model that it said nothing of."""
 
 
 class ModelWorker:
@@ -54,7 +59,7 @@ class ModelWorker:
         self._starting = asyncio.Lock()
         self._idle: asyncio.TimerHandle | None = None
         self._numbers = 0
-        self._infos: dict[tuple[str, str | None], ModelInfo] = {}
+        self._infos: dict[tuple[str, str | None], tuple[ModelInfo, float]] = {}
 
     @property
     def pid(self) -> int | None:
@@ -68,14 +73,14 @@ class ModelWorker:
 
     async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
         """What LiteLLM's table, or the server at ``api_base``, knows. Raises ``ModelError`` (``worker_died``)."""
-        known = self._infos.get((model, api_base))
-        if known is None:
+        now = time.monotonic()
+        known, until = self._infos.get((model, api_base), (ModelInfo(), now))
+        if until <= now:
             fields = await self.know({"op": "info", "model": model, "api_base": api_base})
-            certain = fields.pop("certain")
+            # What a server of one's own does not say now it may say when it has started: ask again, but not each turn.
+            until = math.inf if fields.pop("certain") else now + _ASK_AGAIN
             known = ModelInfo(**fields)
-            # What a server of one's own does not say now it may say when it has started.
-            if certain:
-                self._infos[model, api_base] = known
+            self._infos[model, api_base] = known, until
         return known
 
     async def know(self, request: Mapping[str, Any]) -> Any:

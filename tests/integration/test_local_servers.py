@@ -13,6 +13,7 @@ import pytest_asyncio
 
 from oi_engine.errors import ModelError
 from oi_engine.messages import Message
+from oi_engine.models import worker_client
 from oi_engine.models.catalog import Catalog, matching
 from oi_engine.models.discovery import Candidate, Discovery
 from oi_engine.models.model import ModelEvent, ModelInfo, ModelRequest, ReasoningDelta, TextDelta, Usage
@@ -149,7 +150,8 @@ async def test_what_ollama_says_of_its_models(model: WorkerModel) -> None:
     assert {i.input_price for i in found.values()} == {0.0}
 
 
-async def test_a_server_that_starts_later_is_asked_again(model: WorkerModel) -> None:
+async def test_a_server_that_starts_later_is_asked_again(model: WorkerModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_client, "_ASK_AGAIN", 0.0)
     async with OllamaServer() as server:
         port = server.port
         silent = await model.info("ollama_chat/elsewhere", server.base_url)
