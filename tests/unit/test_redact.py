@@ -196,3 +196,20 @@ def test_no_pattern_can_become_slow(pattern: re.Pattern[str]) -> None:
 def test_a_megabyte_of_beginnings_is_read(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     assert len(redact(text)) <= len(text) * 4
+
+
+def test_long_text_is_redacted_like_short() -> None:
+    lines = [f"line {number} of some output" for number in range(4_000)]
+    secrets = {
+        500: "api_key:\n    hunter2hunter2",
+        1500: "Authorization: Bearer\n abcdefghijklmnop",
+        3000: "sk-" + "a" * 40,
+    }
+    for at, secret in secrets.items():
+        lines[at] = secret
+    told = redact("\n".join(lines))
+    assert told.count(module.MARK) == 3
+    assert told.split("\n")[0] == lines[0]
+    assert told.endswith(lines[-1])
+    key = "-----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\n-----END PRIVATE KEY-----"
+    assert "AAAA" not in redact("\n".join([*lines, key, *lines]))
