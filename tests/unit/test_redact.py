@@ -200,11 +200,7 @@ def test_a_megabyte_of_beginnings_is_read(piece: str) -> None:
 
 def test_long_text_is_redacted_like_short() -> None:
     lines = [f"line {number} of some output" for number in range(4_000)]
-    secrets = {
-        500: "api_key:\n    hunter2hunter2",
-        1500: "Authorization: Bearer\n abcdefghijklmnop",
-        3000: "sk-" + "a" * 40,
-    }
+    secrets = {500: "api_key:\n  hunter2hunter2", 1500: "Basic\n abcdefghijklmnop", 3000: "sk-" + "a" * 40}
     for at, secret in secrets.items():
         lines[at] = secret
     told = redact("\n".join(lines))
