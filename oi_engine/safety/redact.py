@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 MARK = "[redacted]"
-PIECE = 16_384
+PIECE = 2_048
 """Characters, and the rest of a line, that are searched in one go."""
 
 SHORTEST = 8
