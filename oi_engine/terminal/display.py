@@ -17,7 +17,7 @@ from oi_engine.terminal.ask import Asker, Left, Verdict
 from oi_engine.terminal.ask_lines import LineAsker, LineReader, PipeAsker
 from oi_engine.terminal.chat import NOBODY_REASON, REFUSALS, Chat
 from oi_engine.terminal.gallery import Gallery
-from oi_engine.terminal.main import Surroundings
+from oi_engine.terminal.main import Surroundings, tty_modes
 from oi_engine.terminal.notebook import Caller, NotebookAsker
 from oi_engine.terminal.plain import PlainRenderer
 from oi_engine.terminal.renderer import Renderer
@@ -78,7 +78,7 @@ class Display:
         """A conversation on the screen. ``fd``: where lines are read; ``None``: standard input."""
         around = Surroundings.now()
         with contextlib.ExitStack() as stack:
-            tty = _modes(around, stack)
+            tty = tty_modes(around, stack)
             asker = self._asker(around, tty, fd)
             lend = tty.lent if tty else contextlib.nullcontext
             patient = _Patient(asker, self._yours, lend) if self._streaming else None
@@ -112,16 +112,6 @@ class Display:
     def _leave(self) -> None:
         """Nobody reads the output any more."""
         self.session.stop()
-
-
-def _modes(around: Surroundings, stack: contextlib.ExitStack) -> TtyMode | None:
-    if not around.person:
-        return None
-    tty = TtyMode(sys.stdin.fileno())
-    stack.callback(tty.restore)
-    if not around.dumb:
-        tty.quiet()
-    return tty
 
 
 def _renderer(around: Surroundings, session: Session, reader_gone: Callable[[], object]) -> Renderer:

@@ -119,7 +119,7 @@ async def _chat(options: ChatOptions) -> int:
     around = Surroundings.now()
     warming: asyncio.Task[None] | None = None
     with contextlib.ExitStack() as stack:
-        tty = _tty(around, stack)
+        tty = tty_modes(around, stack)
         _end_on_signals()
         try:
             asker = _asker(around, tty, multi_line=settings.multi_line)
@@ -190,7 +190,7 @@ def _greet(renderer: Renderer, choice: Choice, around: Surroundings) -> None:
     renderer.say("\n".join(lines), "title")
 
 
-def _tty(around: Surroundings, stack: contextlib.ExitStack) -> TtyMode | None:
+def tty_modes(around: Surroundings, stack: contextlib.ExitStack) -> TtyMode | None:
     """The terminal's modes, which are as they were found once the stack is left."""
     if not around.person:
         return None
