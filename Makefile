@@ -25,8 +25,15 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml locks/run.txt
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	@touch $@
 
-$(VENV)/.installed-test: $(VENV)/.installed locks/test.txt
+$(VENV)/.installed-test: $(VENV)/.installed locks/test.txt $(VENV)/.installed-safe
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement locks/test.txt
+	@touch $@
+
+# semgrep asks for exact versions of libraries that others here use too: it has an environment of its own.
+$(VENV)/.installed-safe: $(BIN)/python locks/safe.txt
+	$(PYTHON) -m venv $(VENV)/safe
+	$(VENV)/safe/bin/python -m pip install --quiet --require-hashes --requirement locks/safe.txt
+	ln -sf ../safe/bin/semgrep $(BIN)/semgrep
 	@touch $@
 
 # The exact versions, with hashes, that `make` installs; pyproject.toml has the ranges that the project works with.
@@ -36,6 +43,7 @@ locks: $(BIN)/python
 	$(BIN)/python -m pip install --quiet uv
 	$(COMPILE) --output-file locks/run.txt
 	$(COMPILE) --group test --constraint locks/run.txt --output-file locks/test.txt
+	$(subst pyproject.toml,--group pyproject.toml:scan,$(COMPILE)) --output-file locks/safe.txt
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -44,6 +52,8 @@ lint: $(VENV)/.installed-test
 types: $(VENV)/.installed-test
 	$(BIN)/mypy
 
+# Where .ci/editors keeps the editors that some tests drive.
+unit: export TEST_EDITORS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/oi-lsp-ci/editors
 unit: $(VENV)/.installed-test
 	$(BIN)/python -m pytest
 

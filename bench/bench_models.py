@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from itertools import count
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -23,6 +24,7 @@ from oi_engine.messages import Message
 from oi_engine.models.conversation import Ask, Conversation
 from oi_engine.models.model import ModelEvent, ModelRequest, TextDelta, ToolCallDelta
 from oi_engine.models.reply import ReplyParser
+from oi_engine.models.resending import Sent
 from oi_engine.models.worker_client import ModelWorker, WorkerModel
 from oi_engine.settings import LlmSettings, Settings
 from tests.fakes.http_server import Pause, Recorded, Response, Step
@@ -172,10 +174,12 @@ async def _prompt_times(model: WorkerModel, size: int, window: int) -> tuple[flo
     settings = Settings(LlmSettings(model=_MODEL, context_window=window))
     conversation, ask = Conversation(), Ask(_WithoutSummaries(model), settings, "/", ("python",))
 
+    sent, numbers = Sent(), count()
+
     async def prompt() -> None:
         async for step in conversation.request(messages, ask):
             if isinstance(step, ModelRequest):
-                json.dumps(step.messages)  # as the worker's client sends it
+                json.dumps(sent.fields(next(numbers), step.messages))  # as the worker's client sends it
 
     begun = time.perf_counter()
     await prompt()

@@ -3,21 +3,23 @@
 A proposal is code that was shown to a person. Approving it yields a grant, bound to the hash of what will run
 (session, language, code, working directory, sandbox), good for one run, expiring with its proposal. The computer takes
 a grant and has this gate redeem it; code as text goes nowhere. Every failure means no.
+
+Before a person is asked, the gate asks the policy (``safety.policy``) and what was approved *always*.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from typing import Literal, final
+from typing import Literal, Protocol, final
 
 from attrs import field, frozen
 
 from oi_engine.errors import GrantError, UnknownProposal
 from oi_engine.messages import new_id
 
-AutoRun = Literal[False, True]
 Findings = tuple[str, ...]
+Always = Literal["session", "here"]
+"""How long an approval of a very text holds: until the session ends, or in this workspace until it is revoked."""
 
 
 @frozen
@@ -42,8 +44,58 @@ class Cell:
 
 
 @frozen
+class Judgement:
+    """What a policy says of a cell: ``run`` it unasked, ``ask``, or ``deny`` that anything lets it run unasked.
+
+    ``why``: what lets it run; or a sentence for the person who is asked, which may be empty.
+    """
+
+    verdict: Literal["run", "ask", "deny"]
+    why: str = ""
+
+
+ASK = Judgement("ask")
+
+
+class Judge(Protocol):
+    """A policy, as the gate sees it."""
+
+    def judge(self, cell: Cell) -> Judgement:
+        """Whether a cell may run unasked."""
+        ...
+
+    def ran(self, cell: Cell) -> None:
+        """A cell is about to run."""
+        ...
+
+
+class Kept(Protocol):
+    """Approvals that outlive the session."""
+
+    def holds(self, cell: Cell) -> bool:
+        """Whether this very cell was approved for this very place."""
+        ...
+
+    def keep(self, cell: Cell) -> object:
+        """Approve a cell for its place, from now on."""
+        ...
+
+
+@final
+class AskAlways:
+    """The policy of a gate that is given none."""
+
+    def judge(self, cell: Cell) -> Judgement:
+        """Nothing runs unasked."""
+        return ASK
+
+    def ran(self, cell: Cell) -> None:
+        """Nothing is remembered."""
+
+
+@frozen
 class Proposal:
-    """Code that waits for a person. ``findings`` are the scanner's words on it."""
+    """Code that waits for a person. ``findings`` are the scanner's and the policy's words on it."""
 
     id: str
     cell: Cell
@@ -70,31 +122,41 @@ class Grant:
 class Gate:
     """The proposals and grants of one session.
 
-    ``auto_run`` is asked at each proposal, so that a change of the setting holds from the next one on.
+    ``policy`` is asked at each proposal, so that a change of the settings holds from the next one on. ``kept`` are the
+    approvals *always here*; without it there are none.
     """
 
-    auto_run: Callable[[], bool] = lambda: False
+    policy: Judge = field(factory=AskAlways)
+    kept: Kept | None = None
     _pending: dict[str, Proposal] = field(factory=dict, init=False)
     _grants: dict[str, str] = field(factory=dict, init=False)
     _always: set[str] = field(factory=set, init=False)
 
     def propose(self, cell: Cell, findings: Findings = ()) -> Proposal:
-        """Put code before the person."""
-        proposal = Proposal(new_id("p"), cell, findings)
+        """Put code before the person, with the policy's word on it beside the ``findings``."""
+        judged = self.policy.judge(cell)
+        said = (judged.why,) if judged.verdict != "run" and judged.why else ()
+        proposal = Proposal(new_id("p"), cell, (*findings, *said))
         self._pending[proposal.id] = proposal
         return proposal
 
     def allowed(self, proposal: Proposal) -> bool:
-        """Whether the proposal may be approved without asking: auto-run, or approved *always* in these very words."""
-        if proposal.id not in self._pending:
+        """Whether the proposal may be approved without asking: the policy lets it run, or it was approved *always* in
+        these very words and no rule denies it."""
+        if self._pending.get(proposal.id) != proposal:
             return False
-        return self.auto_run() is True or proposal.cell.digest in self._always
+        verdict = self.policy.judge(proposal.cell).verdict
+        if verdict == "deny":
+            return False
+        if verdict == "run" or proposal.cell.digest in self._always:
+            return True
+        return self.kept is not None and self.kept.holds(proposal.cell) is True
 
-    def approve(self, proposal_id: str, cell: Cell, *, always: bool = False) -> Grant:
+    def approve(self, proposal_id: str, cell: Cell) -> Grant:
         """The person said yes to ``cell``, which is the proposal's own or the person's edit of it.
 
-        Raises ``UnknownProposal`` where the proposal was decided already, has expired or never was, and
-        ``GrantError`` where the cell is not of the proposal's session.
+        Raises ``UnknownProposal`` where the proposal was decided already, has expired or never was, and ``GrantError``
+        where the cell is not of the proposal's session.
         """
         proposal = self._pending.get(proposal_id)
         if proposal is None:
@@ -104,9 +166,22 @@ class Gate:
         if cell.session_id != proposal.cell.session_id:
             raise GrantError("The proposal belongs to another session.")
         del self._pending[proposal_id]
-        if always:
-            self._always.add(cell.digest)
         return self._grant(cell)
+
+    def remember(self, grant: Grant, always: Always) -> None:
+        """What a grant allows is not asked about again, in this session or here; for one that is about to be used.
+
+        Raises ``GrantError`` for one that is unknown, used or changed, or where nothing is kept here, and ``OiError``
+        where it cannot be kept.
+        """
+        if self._grants.get(grant.id) != grant.cell.digest:
+            raise GrantError("This approval was used already, has expired, or was never given.")
+        if always == "session":
+            self._always.add(grant.cell.digest)
+        elif self.kept is None:
+            raise GrantError("Nothing is kept here.", "Approve it for this session.")
+        else:
+            self.kept.keep(grant.cell)
 
     def own(self, cell: Cell) -> Grant:
         """The person sent code of their own: sending it is the approval."""
@@ -133,6 +208,7 @@ class Gate:
             raise GrantError("This approval was used already, has expired, or was never given.")
         if digest != grant.cell.digest:
             raise GrantError("The code is not the code that was approved.")
+        self.policy.ran(grant.cell)
         return grant.cell
 
     def _grant(self, cell: Cell) -> Grant:

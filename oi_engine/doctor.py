@@ -23,7 +23,9 @@ from attrs import asdict, frozen
 
 from oi_engine.computer.environment import choose_python
 from oi_engine.computer.languages import LANGUAGES, Language, available
+from oi_engine.computer.sandbox import look_for_sandbox
 from oi_engine.models.discovery import discover
+from oi_engine.safety.scan import semgrep
 from oi_engine.safety.secrets import scrubbed, take_provider_keys
 from oi_engine.version import __version__
 
@@ -147,13 +149,19 @@ async def _models(keys: Mapping[str, str], env: Mapping[str, str]) -> list[Fact]
 
 
 async def _sandbox(env: Mapping[str, str]) -> list[Fact]:
-    return await _program("Safety", "sandbox", "bwrap", env, _install("bubblewrap", env))
+    path = shutil.which("bwrap", path=env.get("PATH"))
+    if path is None and sys.platform == "linux":
+        detail = "bubblewrap, for `auto_run: sandboxed` and `sandbox`"
+        return [Fact("Safety", "sandbox", False, detail, _install("bubblewrap", env))]
+    problem = (await look_for_sandbox()).problem
+    return [Fact("Safety", "sandbox", not problem, problem or path or "sandbox-exec")]
 
 
 async def _scanner(env: Mapping[str, str]) -> list[Fact]:
-    beside = Path(sys.executable).parent / "semgrep"
-    program = str(beside) if os.access(beside, os.X_OK) else "semgrep"
-    return await _program("Safety", "scanner", program, env, f"{shlex.quote(sys.executable)} -m pip install semgrep")
+    program = semgrep.find(env)
+    if program is None:
+        return [Fact("Safety", "scanner", False, "semgrep, for `safe_mode`", semgrep.INSTALL)]
+    return [Fact("Safety", "scanner", True, f"{program} (for `safe_mode`)")]
 
 
 async def _program(area: str, name: str, program: str, env: Mapping[str, str], remedy: str) -> list[Fact]:

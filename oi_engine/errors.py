@@ -18,6 +18,13 @@
     │   ├── KernelFailed         a kernel did not start
     │   └── KernelDied           a kernel ended while code ran
     ├── NotHere                  a part of Open Interpreter that is not in oi-lsp
+    ├── EditError
+    │   ├── EditRefused          a file that may not be edited
+    │   └── HunkError            a hunk that cannot be accepted or rejected (any more)
+    ├── ChangesError             what runs changed on disk could not be followed, shown or taken back
+    │   ├── ChangesNotFollowed   changes of this folder are not followed
+    │   ├── UnknownChange        never recorded, or too old to be kept
+    │   └── RevertRefused        a change that cannot be taken back (any more)
     ├── HistoryError             stored conversations could not be read or written
     │   ├── UnknownConversation  deleted, or never stored
     │   ├── ConversationChanged  somebody else has written to it meanwhile
@@ -130,6 +137,34 @@ class KernelDied(ComputerError):
 
 class NotHere(OiError, AttributeError):
     """A documented part of Open Interpreter that is not in oi-lsp; the message names it."""
+
+
+class EditError(OiError):
+    """An inline edit could not be made."""
+
+
+class EditRefused(EditError):
+    """The file may not be edited; the message says why."""
+
+
+class HunkError(EditError):
+    """The hunk is not there to be accepted or rejected (any more)."""
+
+
+class ChangesError(OiError):
+    """What runs changed on disk could not be followed, shown or taken back."""
+
+
+class ChangesNotFollowed(ChangesError):
+    """What runs change in this folder is not followed; the message says why."""
+
+
+class UnknownChange(ChangesError):
+    """The change was never recorded, or is too old to be kept."""
+
+
+class RevertRefused(ChangesError):
+    """The change cannot be taken back (any more); nothing was written. The message says why."""
 
 
 class HistoryError(OiError):

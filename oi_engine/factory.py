@@ -7,17 +7,22 @@ import contextlib
 import logging
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 from attrs import evolve, frozen
 
 from oi_engine import paths
-from oi_engine.computer.computer import RuntimeMaker
+from oi_engine.changes.workspaces import Workspaces
+from oi_engine.computer.confiner import Confiner
 from oi_engine.computer.kernelspecs import InstalledKernels
+from oi_engine.computer.languages import language as language_of
 from oi_engine.computer.runtime import Runtime
-from oi_engine.computer.runtimes import RuntimeFactory
+from oi_engine.computer.runtimes import RuntimeFactory, Runtimes
 from oi_engine.computer.spill import clean_spill_folders, spill_folder
+from oi_engine.edits.ask import Asking, Passage
 from oi_engine.errors import ModelError, OiError
 from oi_engine.history.recorder import Recorder
 from oi_engine.history.restore import REOPENED, needs_word, restore
@@ -25,17 +30,22 @@ from oi_engine.history.storable import Cleaner
 from oi_engine.history.store import Conversation, Opened, Store
 from oi_engine.messages import Message, new_id
 from oi_engine.models import tour
-from oi_engine.models.catalog import Catalog, Offer
 from oi_engine.models.discovery import Candidate, discover
 from oi_engine.models.model import Model, ModelEvent, ModelInfo, ModelRequest
-from oi_engine.models.worker_client import ModelWorker, WorkerModel
 from oi_engine.profiles.live import LiveSettings, Sources
+from oi_engine.safety.approvals import KeptApprovals
 from oi_engine.safety.secrets import scrubbed, take_provider_keys
 from oi_engine.session.context import workspace_context
 from oi_engine.session.session import Session
-from oi_engine.settings import LlmSettings, Resolved, Settings
+from oi_engine.settings import Resolved, Settings
 from oi_engine.settings.layers import Layer, resolve
-from oi_engine.settings.tree import get, names
+from oi_engine.settings.tree import ChangesSettings, get, names
+
+if TYPE_CHECKING:
+    from oi_engine.changes.workspace import Workspace
+    from oi_engine.models.catalog import Offer
+    from oi_engine.models.worker_client import ModelWorker
+    from oi_engine.safety.scan.scanner import Scanner
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +64,9 @@ class Engine:
 
     ``keys`` are the provider keys (name of the variable to value), taken out of the environment by
     ``safety.secrets.take_provider_keys``: only the model worker gets them. Without ``history``, the path of the
-    database, nothing is kept. ``worker``: another engine's, or nobody's, which outlives this one.
+    database, nothing is kept. ``worker``: another engine's, or nobody's, which outlives this one. ``languages`` makes,
+    of what runs the languages of a session, what runs those of the caller's own too. ``changes``: the folder for
+    what is kept of files that runs change; without it, that is not followed.
     """
 
     def __init__(
@@ -64,17 +76,24 @@ class Engine:
         *,
         history: Path | None = None,
         worker: ModelWorker | None = None,
+        languages: Callable[[RuntimeFactory], Runtimes] = lambda runtimes: runtimes,
+        changes: Path | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.history = history
+        self._workspaces = None if changes is None else Workspaces(changes)
+        self.approvals = KeptApprovals()
         self._keys = dict(keys or {})
-        self._own_worker = worker is None
-        self._worker = worker or ModelWorker(self._keys)
+        self._given_worker = worker
+        self._own_worker: ModelWorker | None = None
+        self._own_scanner: Scanner | None = None
         self._live: LiveSettings | None = None
         self._kernels = InstalledKernels()
+        self._languages = languages
         self._sessions: list[Session] = []
         self._recorders: dict[str, Recorder] = {}
         self._own: dict[str, Mapping[str, object]] = {}
+        self._profiles: dict[str, Layer] = {}
         self._on_settings: Callable[[Resolved], None] = lambda _: None
 
     @classmethod
@@ -85,7 +104,7 @@ class Engine:
         setting that was not used.
         """
         live = LiveSettings(sources)
-        engine = cls(keys=take_provider_keys(os.environ))
+        engine = cls(keys=take_provider_keys(os.environ), changes=paths.data_folder() / "changes")
         engine._live = live
 
         def follow(resolved: Resolved) -> None:
@@ -124,13 +143,12 @@ class Engine:
 
     def change_session(self, session: Session, own: Mapping[str, object]) -> Resolved:
         """Put another mapping in the place of a session's own layer. Answers what holds in that session."""
-        before = session.settings.llm
+        before = session.settings
         self._own[session.id] = own
         resolved = self.resolved(session)
         session.settings = resolved.settings
-        llm = resolved.settings.llm
-        if (llm.model, llm.api_base) != (before.model, before.api_base) and isinstance(session.model, ChosenModel):
-            session.model.go_by(llm)
+        if _chosen_by(resolved.settings) != _chosen_by(before) and isinstance(session.model, ChosenModel):
+            session.model.go_by(resolved.settings)
         return resolved
 
     def set_in_session(self, session: Session, changes: Mapping[str, object]) -> list[str]:
@@ -147,13 +165,24 @@ class Engine:
 
     def resolved(self, session: Session | None = None) -> Resolved:
         """The settings with their origins: a session's, or those that a new session starts with."""
+        if session is None:
+            return resolve(self._layers())
+        own = Layer("session", self.own_layer(session), "session")
+        return resolve([*self._layers(self._profiles.get(session.id)), own])
+
+    async def profile(self, name: str) -> Layer:
+        """What a profile says now: its name in the profiles folder, or a path. Raises ``ProfileError``."""
         if self._live is None:
-            layers = [Layer("defaults", {name: get(self.settings, name) for name in names()})]
-        else:
-            layers = list(self._live.layers)
-        if session is not None:
-            layers.append(Layer("session", self.own_layer(session), "session"))
-        return resolve(layers)
+            raise OiError("These settings come from no files.", "Give the session its settings when it is made.")
+        return await self._live.profile(name)
+
+    def _layers(self, profile: Layer | None = None) -> list[Layer]:
+        """What a session goes by beside its own layer; ``profile`` takes the place of the chosen one."""
+        if self._live is None:
+            return [Layer("defaults", {name: get(self.settings, name) for name in names()})]
+        if profile is None:
+            return list(self._live.layers)
+        return [*(layer for layer in self._live.layers if layer.kind != "profile"), profile]
 
     def _follow(self, resolved: Resolved) -> None:
         self.settings = resolved.settings
@@ -177,28 +206,52 @@ class Engine:
         chosen = session.model.choice if isinstance(session.model, ChosenModel) else None
         return session.settings.llm.model if chosen is None else chosen.model
 
-    async def choose_model(self, llm: LlmSettings | None = None) -> Choice:
+    async def choose_model(self, settings: Settings | None = None) -> Choice:
         """The model of the settings, else the one that is found on this machine, else the tour."""
-        llm = llm or self.settings.llm
+        settings = settings or self.settings
+        llm = settings.llm
         if llm.model:
             return Choice(llm.model, "It is the one in your settings.", llm.api_base)
         if llm.api_base:
             return await self._served_at(llm.api_base)
-        found = (await discover(self._keys, os.environ)).choose(local_only=self.settings.offline)
+        found = (await discover(self._keys, os.environ)).choose(local_only=settings.offline)
         if found is not None:
             return Choice(found.model, found.why, found.api_base)
+        if settings.offline:
+            return Choice(tour.NAME, "offline is on, and no local model server was found.")
         return Choice(tour.NAME, "No provider key and no local model server was found.")
 
     async def catalog(self) -> list[Offer]:
         """All models that can be chosen now, with what is known of each: LiteLLM's table and local servers."""
+        from oi_engine.models.catalog import Catalog
+
         return await Catalog(self._worker, os.environ).offers(local_only=self.settings.offline)
 
     async def _served_at(self, api_base: str) -> Choice:
         """The first model of a server of the person's own, where the settings name no model."""
+        from oi_engine.models.catalog import Catalog
+
         offers = await Catalog(self._worker, os.environ).at(api_base)
         if not offers:
             raise ModelError("unknown_model", f"No model is named, and {api_base} lists none.", "Set `llm.model`.")
         return Choice(offers[0].model, f"It is the first that {api_base} lists.", api_base)
+
+    @property
+    def _worker(self) -> ModelWorker:
+        if self._given_worker is not None:
+            return self._given_worker
+        if self._own_worker is None:
+            from oi_engine.models.worker_client import ModelWorker
+
+            self._own_worker = ModelWorker(self._keys)
+        return self._own_worker
+
+    def _scanner(self) -> Scanner:
+        if self._own_scanner is None:
+            from oi_engine.safety.scan.scanner import Scanner
+
+            self._own_scanner = Scanner(scrubbed(os.environ))
+        return self._own_scanner
 
     # --- sessions ----------------------------------------------------------------------------------------------
 
@@ -210,14 +263,18 @@ class Engine:
         model: Choice | None = None,
         title: str = "",
         answering: Model | None = None,
-        languages: Callable[[RuntimeMaker], RuntimeMaker] | None = None,
+        profile: Layer | None = None,
     ) -> Session:
         """A session that runs code in ``cwd``; without ``model``, one is chosen when the first message is sent.
 
-        ``answering`` replies in place of any model that would be chosen. ``languages`` makes, of what makes runtimes,
-        what makes those of the caller's own languages too.
+        ``answering`` replies in place of any model that would be chosen. ``profile`` (see there) takes the place of the
+        chosen one, as it was when it was read.
         """
-        session = self._session(new_id("s"), cwd, settings, model, title, answering, languages)
+        if profile is not None:
+            settings = resolve(self._layers(profile)).settings
+        session = self._session(new_id("s"), cwd, settings, model, title, answering)
+        if profile is not None:
+            self._profiles[session.id] = profile
         session.preface = lambda: workspace_context(Path(cwd))
         self._record(session, Conversation(session.id, title, cwd, created_at=session.created_at))
         return session
@@ -239,9 +296,40 @@ class Engine:
         self._record(session, conversation, opened)
         return session
 
+    def runnable(self, language: str) -> str | None:
+        """The canonical name of a language, if code of it is run here (and not only shown); by any of its names.
+
+        Installed Jupyter kernels are known once a session has looked for them.
+        """
+        runtimes = self._runtimes(self.settings)
+        name = runtimes.canonical(language)
+        known = language_of(name or "")
+        if name is None or (known is not None and known.runs == "shown"):
+            return None
+        return name if name in runtimes.languages() else None
+
     def model(self, name: str) -> Model:
         """The model behind a name: the tour, or the worker."""
-        return tour.TourModel() if name == tour.NAME else WorkerModel(self._worker)
+        if name == tour.NAME:
+            return tour.TourModel()
+        from oi_engine.models.worker_client import WorkerModel
+
+        return WorkerModel(self._worker)
+
+    async def edit(self, passage: Passage, session: Session | None = None, *, spent: float = 0.0) -> Asking:
+        """A request for the text that replaces a passage, to the model of a session, or else to that of the settings.
+
+        ``spent``: as ``Asking`` has it, where there is no session. Raises ``ModelError`` where no model can be had.
+        """
+        settings = self.settings if session is None else session.settings
+        model: Model = ChosenModel(self, settings) if session is None else session.model
+        if isinstance(model, ChosenModel) and (await model.chosen()).model == tour.NAME:
+            raise ModelError(
+                "no_key",
+                "The tour, which is no language model, cannot edit.",
+                "Set a provider's key or `llm.model`, or start a model server on this machine.",
+            )
+        return Asking(model, settings, passage, spent if session is None else session.snapshot.usage.cost or 0.0)
 
     async def close_session(self, session: Session) -> None:
         """End a session: its turn, its kernels, and the writing of what it still has to keep."""
@@ -252,6 +340,7 @@ class Engine:
         if recorder is not None:
             await asyncio.to_thread(recorder.close)
         self._own.pop(session.id, None)
+        self._profiles.pop(session.id, None)
 
     async def flush(self, session_id: str) -> None:
         """Have all that was said in a session so far written to the history."""
@@ -264,12 +353,16 @@ class Engine:
         return Cleaner(tuple(self._keys.values()))
 
     async def close(self) -> None:
-        """End every session, the model worker where it is this engine's own, and the watch on the settings."""
+        """End every session, its own model worker and scanner, and the watch on the settings."""
         await asyncio.gather(*(self.close_session(session) for session in list(self._sessions)))
-        if self._own_worker:
-            await self._worker.close()
+        if self._own_worker is not None:
+            await self._own_worker.close()
+        if self._own_scanner is not None:
+            await self._own_scanner.close()
         if self._live is not None:
             await self._live.close()
+        if self._workspaces is not None:
+            await asyncio.to_thread(self._workspaces.close)
 
     def _session(
         self,
@@ -279,28 +372,49 @@ class Engine:
         model: Choice | None,
         title: str,
         answering: Model | None = None,
-        languages: Callable[[RuntimeMaker], RuntimeMaker] | None = None,
     ) -> Session:
         own = attrs.evolve(settings or self.settings)
-        environment = scrubbed(os.environ, own.computer.env_allow)
-        runtimes = RuntimeFactory(own.computer, environment, kernels=self._kernels)
+        runtimes = self._runtimes(own)
 
         def make_runtime(language: str, folder: str) -> Runtime:
             return runtimes.make(language, folder, spill_folder(session_id))
 
         session = Session(
-            answering or ChosenModel(self, own.llm, model),
-            languages(make_runtime) if languages else make_runtime,
+            answering or ChosenModel(self, own, model),
+            make_runtime,
             own,
             languages=runtimes.languages(),
             naming=runtimes,
-            look_for_languages=None if languages else runtimes.discover,
+            look_for_languages=runtimes.discover,
             session_id=session_id,
             cwd=cwd,
             title=title,
+            workspace=self._workspace_of(cwd, own.changes),
+            make_scanner=self._scanner,
+            approvals=self.approvals,
+            confiner=Confiner(runtimes, lambda: session.settings, spill_folder(session_id)),
         )
         self._sessions.append(session)
         return session
+
+    def _runtimes(self, settings: Settings) -> Runtimes:
+        environment = scrubbed(os.environ, settings.computer.env_allow)
+        return self._languages(RuntimeFactory(settings.computer, environment, kernels=self._kernels))
+
+    def _workspace_of(self, cwd: str, changes: ChangesSettings) -> Callable[[], Workspace] | None:
+        """What opens, in a thread, the folder whose changes are followed."""
+        workspaces = self._workspaces
+        if workspaces is None:
+            return None
+
+        def opened() -> Workspace:
+            from oi_engine.changes.workspace import Limits
+
+            million = 1_000_000
+            limits = Limits(int(changes.max_file * million), int(changes.max_total * million), changes.keep_days)
+            return workspaces.get(cwd, limits)
+
+        return opened
 
     def _record(self, session: Session, conversation: Conversation, opened: Opened | None = None) -> None:
         if self.history is None:
@@ -314,6 +428,14 @@ class Engine:
             return store.open(conversation_id)
 
 
+def preload() -> None:
+    """Import what a turn needs and making a session does not. Takes a while: for a thread, while nobody waits."""
+    import_module("oi_engine.session.turn")
+    import_module("oi_engine.computer.kernel")
+    import_module("oi_engine.computer.repl")
+    import_module("oi_engine.models.catalog")
+
+
 def history_path(settings: Settings) -> Path:
     """The database in which the settings have conversations kept."""
     folder = settings.conversation_history_path
@@ -325,27 +447,33 @@ def _folder_of(conversation: Conversation) -> str:
     return conversation.cwd if os.path.isdir(conversation.cwd) else os.getcwd()
 
 
+def _chosen_by(settings: Settings) -> tuple[object, ...]:
+    """What a model is chosen by."""
+    return settings.llm.model, settings.llm.api_base, settings.offline
+
+
 class ChosenModel:
     """The model that a session ends up with, chosen when it is first needed."""
 
-    def __init__(self, engine: Engine, llm: LlmSettings, choice: Choice | None = None) -> None:
+    def __init__(self, engine: Engine, settings: Settings, choice: Choice | None = None) -> None:
         self._engine = engine
-        self._llm = llm
+        self._settings = settings
         self.choice = choice
 
-    def go_by(self, llm: LlmSettings) -> None:
+    def go_by(self, settings: Settings) -> None:
         """Choose anew, by other settings, for the next request."""
-        self._llm = llm
+        self._settings = settings
         self.choice = None
 
-    async def _chosen(self) -> Choice:
+    async def chosen(self) -> Choice:
+        """The model that answers, chosen now if it was not before. Raises ``ModelError``."""
         if self.choice is None:
-            self.choice = await self._engine.choose_model(self._llm)
+            self.choice = await self._engine.choose_model(self._settings)
         return self.choice
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Pass the request on, under the chosen model's name."""
-        choice = await self._chosen()
+        choice = await self.chosen()
         named = evolve(request, model=choice.model, api_base=request.api_base or choice.api_base)
         async with contextlib.aclosing(self._engine.model(choice.model).stream(named)) as events:
             async for event in events:
@@ -353,12 +481,12 @@ class ChosenModel:
 
     async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
         """What is known of the chosen model."""
-        choice = await self._chosen()
+        choice = await self.chosen()
         return await self._engine.model(choice.model).info(choice.model, api_base or choice.api_base)
 
     async def warm_up(self) -> None:
         """Choose, and get the chosen one ready."""
-        choice = await self._chosen()
+        choice = await self.chosen()
         await self._engine.model(choice.model).warm_up()
 
     async def close(self) -> None:

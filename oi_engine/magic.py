@@ -1,37 +1,47 @@
 """Magic commands: messages that begin with ``%`` are for the program and not for the model.
 
-They are the same wherever messages are written (``usage/terminal/magic-commands``). A front end asks ``parse`` of each
-message, and where that answers one awaits ``run``, shows the Markdown that it answers, and attends the session until it
-is at rest: ``%%`` has only asked for the run by then. ``complete`` offers how a line may go on.
+They are the same wherever messages are written (``usage/terminal/magic-commands``). Whatever is written to a session
+goes through ``perform`` first, which has what comes of a command shown in the session's stream, beside what is said::
+
+    ticket = magic.perform(text, session, engine, show) or session.send(text)
+
+The terminal, which shows words of its own, asks ``parse`` of each message, awaits ``run`` in place of that, shows the
+Markdown that it answers, and attends the session until it is at rest: ``%%`` has only asked for the run by then.
+``offers`` says how a line may go on.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import re
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from difflib import get_close_matches
 from importlib import metadata
 from pathlib import Path
 
 from attrs import NOTHING, field, frozen
 
+from oi_engine import magic_changes
 from oi_engine import magic_files as files
 from oi_engine import magic_history as history
+from oi_engine import magic_policy as policies
 from oi_engine.errors import InvalidSetting, OiError
 from oi_engine.factory import ChosenModel, Engine
 from oi_engine.messages import Message
-from oi_engine.models.prompt import build_request
+from oi_engine.models.budget import dollars
+from oi_engine.models.model import ModelInfo
+from oi_engine.models.preview import Preview, Size, size_of
+from oi_engine.models.tokens import CountedText
 from oi_engine.safety.redact import redact
+from oi_engine.session.aside import Answer
 from oi_engine.session.session import Session
+from oi_engine.session.state import Ticket, UsageTotals
 from oi_engine.settings.tree import Setting, all_settings, find_setting, get, names
 from oi_engine.settings.values import described, fit, from_text, shown
 from oi_engine.version import __version__
-
-CHARACTERS_PER_TOKEN = 4
-"""By which tokens are estimated: about right for English and for code, too low for other scripts."""
 
 _SHAPE = re.compile(r"%(?P<name>%|[^\s!%]*)(?P<forced>!?)(?P<rest>.*)", re.DOTALL)
 _FIXED = frozenset(
@@ -43,6 +53,9 @@ _FIXED = frozenset(
         "computer.python",
         "computer.shell",
         "computer.env_allow",
+        "changes.max_file",
+        "changes.max_total",
+        "changes.keep_days",
     }
 )
 """Settings that are read when a conversation begins, so that a change would come too late."""
@@ -57,8 +70,16 @@ class Magic:
     forced: bool = False
 
 
-ShowSession = Callable[[Session], Awaitable[None]]
-"""How a front end goes over to another session; it closes the one before."""
+ShowSession = Callable[[str], Awaitable[Session]]
+"""How a front end goes over to the stored conversation of an id; answers the session that goes on with it."""
+
+
+@frozen
+class Offer:
+    """How a line may go on: the whole line, and what it would do."""
+
+    text: str
+    help: str
 
 
 @frozen
@@ -77,14 +98,23 @@ class Call:
 
 
 @frozen
+class Begun:
+    """The beginning of a command's argument. ``folder``: where paths start from."""
+
+    text: str
+    folder: Path
+
+
+@frozen
 class Command:
-    """One command. ``run`` answers Markdown, which may be empty; ``complete`` what its argument may be."""
+    """One command. ``run`` answers Markdown, which may be empty; ``complete`` what its argument may be, with a word on
+    each, which is empty where the command's own does."""
 
     name: str
     arguments: str
     help: str
     run: Callable[[Call], Awaitable[str]]
-    complete: Callable[[str], list[str]] = field(default=lambda begun: [])
+    complete: Callable[[Begun], Iterator[tuple[str, str]]] = field(default=lambda begun: iter(()))
 
     @property
     def usage(self) -> str:
@@ -105,6 +135,33 @@ def parse(text: str) -> Magic | None:
     return Magic(shape["name"], shape["rest"].strip(), bool(shape["forced"]))
 
 
+def perform(text: str, session: Session, engine: Engine, show: ShowSession | None = None) -> Ticket | None:
+    """Do what a message says, if it is a magic command; ``None`` for one to the model. Answers at once.
+
+    The answer comes through the session's stream (``session.aside``), and so does what keeps it from being done.
+    ``show`` is called by what opens another conversation, and must not close this session before it has answered; the
+    stream names the session then. Raises ``SessionBusy`` where the session is closed.
+    """
+    command = parse(text)
+    if command is None:
+        return None
+    if command.name == "%" and command.rest:
+        return session.run("shell", command.rest)  # a turn like others, which is seen by itself
+    shown: list[str] = []
+
+    async def go_over(conversation_id: str) -> Session:
+        assert show is not None
+        opened = await show(conversation_id)
+        shown.append(opened.id)
+        return opened
+
+    async def work() -> Answer:
+        said = await run(command, session, engine, None if show is None else go_over)
+        return Answer(said, *shown)
+
+    return session.aside(text, work)
+
+
 async def run(magic: Magic, session: Session, engine: Engine, show: ShowSession | None = None) -> str:
     """Do what a command says. Answers Markdown for the person, empty where what is to be seen is in the stream.
 
@@ -119,15 +176,28 @@ async def run(magic: Magic, session: Session, engine: Engine, show: ShowSession 
         raise OiError(f"%{magic.name}: {error}.") from error
 
 
-def complete(text: str) -> list[str]:
-    """Whole lines that ``text``, the beginning of one, may become; none where it is no magic command."""
+def offers(text: str, folder: str = ".") -> list[Offer]:
+    """Whole lines that ``text``, the beginning of one, may become; none where it is no magic command. Reads the disk.
+
+    ``folder`` is where paths start from: the session's.
+    """
     if not text.startswith("%") or text.startswith("%%") or "\n" in text:
         return []
     word, blank, begun = text.partition(" ")
     if not blank:
-        return [f"%{name}" for name in COMMANDS if name != "%" and name.startswith(word[1:])]
+        fitting = (known for name, known in COMMANDS.items() if name != "%" and name.startswith(word[1:]))
+        return [Offer(f"%{known.name}", known.help) for known in fitting]
     command = COMMANDS.get(word[1:].removesuffix("!"))
-    return [] if command is None else [f"{word} {rest}" for rest in command.complete(begun)]
+    if command is None:
+        return []
+    return [
+        Offer(f"{word} {rest}", said or command.help) for rest, said in command.complete(Begun(begun, Path(folder)))
+    ]
+
+
+def complete(text: str) -> list[str]:
+    """The same without their help, for paths from the folder that the program was started in."""
+    return [offer.text for offer in offers(text)]
 
 
 def _instead(name: str) -> str:
@@ -187,37 +257,52 @@ async def _open(call: Call) -> str:
         raise OiError("Conversations are opened in another way here.", f"Its id is {conversation.id}.")
     if call.session.snapshot.state != "idle":
         raise OiError("A turn is under way.", "Stop it first.")
-    opened = await call.engine.reopen(conversation.id)
+    opened = await call.show(conversation.id)
     history.keep_list(call.session, opened)
-    await call.show(opened)
     return f"Opened: {files.quoted(history.title(conversation))}."
 
 
 # --- the model and the settings --------------------------------------------------------------------------------
 
 
-def estimated_tokens(text: str) -> int:
-    """About how many tokens a text is, without asking a tokenizer."""
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
-
-
 async def _tokens(call: Call) -> str:
-    session, settings = call.session, call.session.settings
-    info = await session.model.info(settings.llm.model, settings.llm.api_base)
-    said = [*session.messages, *([Message("user", "message", call.rest)] if call.rest else [])]
-    request = build_request(said, settings, info, cwd=session.cwd, languages=session.computer.languages)
-    estimate = sum(estimated_tokens(str(message)) for message in request.messages)
-    lines = [f"- the next request, before you write more: about {estimate:,} tokens (an estimate)"]
-    if call.rest:
-        lines[0] = f"- the next request, this message with it: about {estimate:,} tokens (an estimate)"
-        lines.append(f"- this message alone: about {estimated_tokens(call.rest):,} tokens (an estimate)")
-    window = settings.llm.context_window or info.context_window
-    if window:
-        lines.append(f"- the model reads {window:,} tokens")
-    usage = session.snapshot.usage
-    cost = "no price is known" if usage.cost is None else f"{usage.cost:.4f} US dollars"
-    lines.append(f"- so far: {usage.prompt_tokens:,} tokens read, {usage.completion_tokens:,} written, {cost}")
+    said = [Message("user", "message", call.rest)] if call.rest else []
+    preview = await call.session.preview(said)
+    info, size = preview.info, await preview.size()
+    lines = [f"- the next request, {'this message with it' if said else 'before you write more'}: {_sized(size, info)}"]
+    if said:
+        alone = await size_of(info, [CountedText(call.rest, extra=0)])
+        lines.append(f"- this message alone: {_sized(alone, info)}")
+    if preview.trimmed:
+        lines.append(f"- the whole conversation, of which a part is sent: {_sized(await preview.whole_size(), info)}")
+    if preview.window:
+        lines.append(f"- the model reads {preview.window:,} tokens")
+    now = call.session.snapshot
+    lines += [f"- the last turn: {_used(now.turn_usage)}", f"- so far: {_used(now.usage)}"]
+    if not size.counted:
+        lines.append(f"- an estimate, because {_why_estimated(preview)}")
     return "\n".join(lines)
+
+
+def _sized(size: Size, info: ModelInfo) -> str:
+    """Tokens, and what the provider takes for reading them."""
+    price = "no price is known" if info.input_price is None else dollars(info.input_price * size.tokens)
+    return (
+        f"{size.tokens:,} tokens, {price}" if size.counted else f"about {size.tokens:,} tokens (an estimate), {price}"
+    )
+
+
+def _used(usage: UsageTotals) -> str:
+    cost = "no price is known" if usage.cost is None else dollars(usage.cost)
+    return f"{usage.prompt_tokens:,} tokens read, {usage.completion_tokens:,} written, {cost}"
+
+
+def _why_estimated(preview: Preview) -> str:
+    if not preview.info.own_vocabulary:
+        return "this model's own tokenizer is not known here"
+    if preview.has_images:
+        return "each image is taken for as much as the largest costs"
+    return "the tokens could not be counted in time"
 
 
 async def _model(call: Call) -> str:
@@ -227,7 +312,7 @@ async def _model(call: Call) -> str:
     if not isinstance(model, ChosenModel):
         return f"Model: `{call.session.settings.llm.model}`"
     if model.choice is None:
-        model.choice = await call.engine.choose_model(call.session.settings.llm)
+        model.choice = await call.engine.choose_model(call.session.settings)
     return f"Model: `{model.choice.model}`. {model.choice.why}"
 
 
@@ -257,8 +342,10 @@ async def _set(call: Call, setting: Setting, text: str) -> str:
     model = call.session.settings.llm.model
     problems = call.engine.set_in_session(call.session, {setting.name: asked})
     now = call.session.settings
+    if setting.name == "verbose":
+        logging.getLogger("oi_engine").setLevel(logging.DEBUG if now.verbose else logging.NOTSET)
     if isinstance(call.session.model, ChosenModel) and (now.llm.model != model or setting.name == "llm.model"):
-        call.session.model.choice = await call.engine.choose_model(now.llm)
+        call.session.model.choice = await call.engine.choose_model(now)
     held = get(now, setting.name) != fit(asked, setting)
     why = [*problems, *(["Something that counts more holds it there: a workspace, or `safe_mode`."] if held else [])]
     return "\n\n".join([_line(setting, call.session), *([setting.note] if setting.note else []), *why])
@@ -282,6 +369,14 @@ def _line(setting: Setting, session: Session) -> str:
     value = get(session.settings, setting.name)
     words = ("set" if value else "not set") if setting.secret else redact(shown(value))
     return f"- `{setting.name}`: {files.quoted(words)}"
+
+
+async def _policy(call: Call) -> str:
+    return await policies.policy(call.session, call.engine.approvals, call.rest)
+
+
+async def _sandbox(call: Call) -> str:
+    return await policies.sandbox(call.session, call.rest)
 
 
 async def _info(call: Call) -> str:
@@ -314,31 +409,34 @@ async def _help(call: Call) -> str:
 # --- completion ------------------------------------------------------------------------------------------------
 
 
-def _truth(begun: str) -> list[str]:
-    return [word for word in ("true", "false") if word.startswith(begun)]
+def _truth(begun: Begun) -> Iterator[tuple[str, str]]:
+    return ((word, "") for word in ("true", "false") if word.startswith(begun.text))
 
 
-def _setting_words(begun: str) -> list[str]:
-    name, blank, value = begun.partition(" ")
+def _setting_words(begun: Begun) -> Iterator[tuple[str, str]]:
+    name, blank, value = begun.text.partition(" ")
     if not blank:
-        return [known for known in names() if known.startswith(name)]
+        yield from ((known, setting.doc) for known, setting in all_settings().items() if known.startswith(name))
+        return
     setting = find_setting(name)
-    if setting is None:
-        return []
-    options = [
-        option for option in ("true", "false", "off", "ask", "auto") if _fits(from_text(option, setting), setting)
-    ]
-    return [f"{name} {option}" for option in options if option.startswith(value) and setting.kind is not str]
+    if setting is None or setting.kind is str:
+        return
+    for option in ("true", "false", "sandboxed", "off", "ask", "auto", "workspace", "strict"):
+        if option.startswith(value) and _fits(from_text(option, setting), setting):
+            yield f"{name} {option}", setting.doc
 
 
-def _paths(begun: str) -> list[str]:
-    folder, _, name = begun.rpartition("/")
-    at = Path(f"{folder}/" if "/" in begun else ".").expanduser()
+def _paths(begun: Begun) -> Iterator[tuple[str, str]]:
+    folder, slash, name = begun.text.rpartition("/")
     try:
-        found = sorted(entry.name + "/" * entry.is_dir() for entry in os.scandir(at) if entry.name.startswith(name))
-    except OSError:
-        return []
-    return [begun[: len(begun) - len(name)] + entry for entry in found if name or not entry.startswith(".")]
+        at = begun.folder / Path(f"{folder}{slash}").expanduser()
+        with os.scandir(at) as entries:
+            found = sorted(entry.name + "/" * entry.is_dir() for entry in entries if entry.name.startswith(name))
+    except (OSError, ValueError, RuntimeError):  # nothing is there, no path can be that, nobody has that home
+        return
+    for entry in found:
+        if name or not entry.startswith("."):
+            yield f"{folder}{slash}{entry}", ""
 
 
 COMMANDS: dict[str, Command] = {
@@ -349,14 +447,28 @@ COMMANDS: dict[str, Command] = {
         Command("info", "", "Show versions, the model and the settings in force.", _info),
         Command("reset", "", "Begin the conversation anew; variables are kept.", _reset),
         Command("undo", "", "Take back your last message and all that came of it.", _undo),
+        Command(
+            "changes",
+            "[diff/revert [number] [path [hunk]]]",
+            "List what runs changed on disk, show the difference, or take it back.",
+            lambda call: magic_changes.changes(call.session, call.rest),
+            lambda begun: magic_changes.argument(begun.text),
+        ),
         Command("history", "[words]", "List stored conversations, or those with these words.", _history),
         Command("open", "number|id", "Open a stored conversation.", _open),
         Command("model", "[name]", "Show the model, or use another.", _model),
         Command(
             "settings", "[name [value]]", "Show settings, or set one until the program ends.", _settings, _setting_words
         ),
+        Command("policy", "[revoke ID]", "Show what runs without asking, and take back an approval *here*.", _policy),
+        Command("sandbox", "[allow PATH/network]", "Show the sandbox, and allow it more for this session.", _sandbox),
         Command("verbose", "[true/false]", "Log in detail, or no longer.", _verbose, _truth),
-        Command("tokens", "[prompt]", "Estimate the tokens of the next request; show those used so far.", _tokens),
+        Command(
+            "tokens",
+            "[prompt]",
+            "Count the tokens of the next request and their price; show those of the last turn and so far.",
+            _tokens,
+        ),
         Command("save_message", "[path]", "Save the messages as JSON (messages.json).", _save_message, _paths),
         Command("load_message", "[path]", "Go on with messages from JSON (messages.json).", _load_message, _paths),
         Command("markdown", "[path]", "Export the conversation as Markdown (Downloads folder).", _markdown, _paths),

@@ -11,12 +11,10 @@ from uuid import uuid4
 
 import platformdirs
 
-from oi_engine.errors import OiError, SessionBusy
+from oi_engine.errors import OiError
 from oi_engine.history.export import to_json, to_markdown, to_notebook
 from oi_engine.history.importing import read_messages
 from oi_engine.history.recorder import title_of
-from oi_engine.history.restore import chunks
-from oi_engine.history.store import Conversation, Opened, turn_starts
 from oi_engine.messages import Message
 from oi_engine.session.session import Session
 
@@ -37,19 +35,10 @@ async def save_messages(session: Session, path: str, *, overwrite: bool) -> str:
 
 
 async def load_messages(session: Session, path: str) -> str:
-    """Have the conversation begin anew with the messages of a file. Raises ``OiError``, ``OSError``.
-
-    Its entries in the stream have no turn, since they were said in none of this session's.
-    """
+    """Go on with the messages of a file. Raises ``OiError``, ``OSError``."""
     source = _path(session, path or MESSAGES)
     messages = await asyncio.to_thread(_read, source)
-    if session.snapshot.state != "idle":
-        raise SessionBusy("Messages are loaded in a session at rest.", "Stop the turn first.")
-    session.reset()
-    session.stream.turn_id = ""
-    opened = Opened(Conversation(session.id), tuple(messages), tuple(turn_starts(messages)), revision=0)
-    for chunk in chunks(opened):
-        session.stream.put(chunk)
+    session.rewrite(messages)
     if any(message.type == "console" for message in messages):
         session.preface = lambda: [Message("computer", "message", LOADED)]
     return f"Loaded {len(messages):,} messages: {quoted(str(source))}"

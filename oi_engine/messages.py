@@ -6,7 +6,11 @@ The format is the one documented by Open Interpreter (``protocols/lmc-messages``
 - ``id``: of the message, stable; every chunk of a message carries it;
 - ``created_at``: ISO 8601, UTC, on whole messages and on a message's first chunk;
 - ``parent``: on what answers a code message (its output, its edited form, a note that it did not run): the ``id``
-  of that code message.
+  of that code message; on what is said beside the conversation: the ``id`` of its mark (``session.aside``);
+- ``line``: on a chunk of output: the line of the code, from 1, that wrote it, where that is known for certain;
+- ``failure``: on the chunk that ends the active line, where the code failed: ``{"line", "column"?, "end_line"?,
+  "end_column"?, "name", "message"}``, the place of the error in the code that ran (lines from 1, columns in characters
+  from 0, the last one exclusive). These two are gone once the message is folded into one chunk.
 
 Inside the engine both are frozen classes with literal tags; ``to_dict`` and ``from_dict`` are the border.
 """
@@ -48,6 +52,9 @@ RECIPIENTS: tuple[str, ...] = get_args(Recipient)
 
 STANDALONE: frozenset[str] = frozenset({"confirmation", "command", "status", "error"})
 """Types that are one chunk, with neither ``start`` nor ``end``."""
+
+MARK = "magic"
+"""Content of the command chunk after which comes what is no part of the conversation: all that has it as ``parent``."""
 
 _run = os.urandom(5).hex()
 _counter = itertools.count(1)
@@ -104,6 +111,8 @@ class Chunk:
     id: str = ""
     created_at: str = ""
     parent: str | None = None
+    line: int | None = None
+    failure: dict[str, Any] | None = None
 
     @property
     def has_content(self) -> bool:
@@ -121,6 +130,10 @@ class Chunk:
             found["content"] = self.content
         if self.created_at:
             found["created_at"] = self.created_at
+        if self.line is not None:
+            found["line"] = self.line
+        if self.failure is not None:
+            found["failure"] = self.failure
         return found
 
 
@@ -166,6 +179,7 @@ def chunk_from_dict(data: object, *, where: str = "chunk") -> Chunk:
     content = fields.get("content")
     if not (content is None or isinstance(content, str | dict)):
         raise InvalidMessage(f"{where}.content must be text, an object or null, not {_kind(content)}.")
+    line, failure = fields.get("line"), fields.get("failure")
     return Chunk(
         role=cast(Role, _literal(fields, "role", ROLES, where)),
         type=cast(MessageType, _literal(fields, "type", TYPES, where)),
@@ -177,6 +191,9 @@ def chunk_from_dict(data: object, *, where: str = "chunk") -> Chunk:
         id=_text(fields, "id", where) or "",
         created_at=_text(fields, "created_at", where) or "",
         parent=_text(fields, "parent", where),
+        # Ours, and not in the documented form: what is no such thing is somebody else's key.
+        line=line if isinstance(line, int) else None,
+        failure=failure if isinstance(failure, dict) else None,
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from attrs import define, evolve, field, frozen
 
@@ -34,7 +35,7 @@ class Entry:
         return self.seq + self.span
 
 
-Subscriber = Callable[[Entry], None]
+Subscriber = Callable[[Entry], object]
 
 
 @define
@@ -47,6 +48,7 @@ class Stream:
     _open: Chunk | None = field(default=None, init=False)
     _opened_at: int = field(default=0, init=False)
     _subscribers: list[Subscriber] = field(factory=list, init=False)
+    _waiting: list[Callable[[], None]] = field(factory=list, init=False)
 
     @property
     def open_message(self) -> Chunk | None:
@@ -95,12 +97,23 @@ class Stream:
         self._append(head)
         return head.id
 
-    def write(self, content: Content, format: str | None = None) -> None:  # noqa: A002 -- the documented name
-        """Add content to the open message; ``format`` where it differs from the message's own (console chunks)."""
+    def write(
+        self,
+        content: Content,
+        format: str | None = None,  # noqa: A002 -- the documented name
+        *,
+        line: int | None = None,
+        failure: dict[str, Any] | None = None,
+    ) -> None:
+        """Add content to the open message; ``format`` where it differs from the message's own (console chunks).
+
+        ``line`` and ``failure``: see ``messages``.
+        """
         head = self._open
         if head is None:
             raise MalformedStream("Content outside a message.")
-        self._append(Chunk(head.role, head.type, format or head.format, content, recipient=head.recipient, id=head.id))
+        form, to, name = format or head.format, head.recipient, head.id
+        self._append(Chunk(head.role, head.type, form, content, recipient=to, id=name, line=line, failure=failure))
 
     def close(self) -> None:
         """End the open message, if there is one."""
@@ -110,6 +123,20 @@ class Stream:
         self._open = None
         self._append(evolve(head, start=False, end=True, created_at="", parent=None))
         self._fold_last()
+        waiting, self._waiting = self._waiting, []
+        for write in waiting:
+            write()
+
+    def between(self, write: Callable[[], None]) -> None:
+        """Have messages written that do not belong to what goes on: now, or once the open message has ended.
+
+        Output is ended for it, since it may go on in another message; prose and code are not.
+        """
+        if self._open is not None and self._open.type != "console":
+            self._waiting.append(write)
+            return
+        self.close()
+        write()
 
     def put(self, chunk: Chunk) -> None:
         """Add a chunk that is whole by itself (confirmation, command, status, error), ending the open message."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from attrs import define, evolve, field
 
-from oi_engine.messages import STANDALONE, Chunk, Message
+from oi_engine.messages import MARK, STANDALONE, Chunk, Message
 from oi_engine.safety.sanitize import render_carriage_returns
 
 
@@ -23,8 +23,8 @@ def joined_content(chunks: Iterable[Chunk]) -> Chunk:
         raise ValueError("There is no message without a chunk.")
     text = "".join(parts)
     if last.type == "console":
-        return evolve(last, format="output", content=render_carriage_returns(text))
-    return evolve(last, content=text)
+        return evolve(last, format="output", content=render_carriage_returns(text), line=None, failure=None)
+    return evolve(last, content=text, line=None)
 
 
 @define
@@ -32,7 +32,8 @@ class Transcript:
     """Messages so far. ``apply`` takes the next chunk; reading is free at any time.
 
     ``undo`` and ``reset`` are command chunks in the stream like all else, so that the fold knows of them. A turn ends
-    with a status chunk: undo takes back the last turn that is left.
+    with a status chunk: undo takes back the last turn that is left. What is said beside the conversation
+    (``session.aside``) is left out.
     """
 
     messages: list[Message] = field(factory=list)
@@ -40,6 +41,7 @@ class Transcript:
     _parts: list[Chunk] = field(factory=list, init=False)
     _turns: list[int] = field(factory=list, init=False)
     _between_turns: bool = field(default=True, init=False)
+    _beside: set[str] = field(factory=set, init=False)
 
     @property
     def turns(self) -> tuple[int, ...]:
@@ -51,8 +53,21 @@ class Transcript:
         """The message that is being written, as it would be if it ended now."""
         return None if self._head is None else self._finished(self._head)
 
-    def apply(self, chunk: Chunk) -> None:
-        """Take the next chunk of the stream."""
+    def apply(self, chunk: Chunk) -> bool:
+        """Take the next chunk of the stream. Answers whether it is of the conversation."""
+        if self._is_beside(chunk):
+            return False
+        self._take(chunk)
+        return True
+
+    def _is_beside(self, chunk: Chunk) -> bool:
+        if chunk.type == "command" and chunk.content == MARK:
+            self._beside = {chunk.id}
+        elif chunk.parent in self._beside:
+            self._beside.add(chunk.id)
+        return chunk.id in self._beside
+
+    def _take(self, chunk: Chunk) -> None:
         if chunk.type == "command":
             self._command(chunk)
         elif chunk.type == "status":

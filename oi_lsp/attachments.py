@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import base64
 import os
-import re
 import stat
 from typing import TYPE_CHECKING
 
+from lsprotocol import types
+
+from oi_lsp.documents import Document
 from oi_lsp.paths import path_of
 from oi_lsp.protocol_settings import FileAttachment, Position, Range, TextAttachment
 from oi_lsp.structure import InvalidField
@@ -25,7 +27,6 @@ FILE_SIZE = 16 * 1024 * 1024
 
 _IMAGES = ((b"\x89PNG\r\n\x1a\n", "base64.png"), (b"\xff\xd8\xff", "base64.jpeg"))
 _OTHER_IMAGES = (b"GIF8", b"RIFF", b"BM", b"II*\0", b"MM\0*")
-_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def from_text(given: TextAttachment, where: str) -> Message:
@@ -33,8 +34,8 @@ def from_text(given: TextAttachment, where: str) -> Message:
     return _text_message(given.title, given.text, "", f"{where}.text")
 
 
-def from_file(given: FileAttachment, where: str) -> Message:
-    """A file, or a piece of it, as a message. Raises ``InvalidField``."""
+def from_file(given: FileAttachment, where: str, encoding: types.PositionEncodingKind) -> Message:
+    """A file, or a piece of it (in the units of the encoding), as a message. Raises ``InvalidField``."""
     from oi_engine.messages import Message
 
     path = path_of(given.uri)
@@ -51,7 +52,7 @@ def from_file(given: FileAttachment, where: str) -> Message:
         raise InvalidField(f"{where}.uri", f"is not a file of text in UTF-8.{hint}") from None
     title = path
     if given.range is not None:
-        text = piece(text, given.range, f"{where}.range")
+        text = piece(text, given.range, f"{where}.range", encoding)
         first, last = given.range.start.line + 1, max(_last_line(given.range), given.range.start.line + 1)
         title += f" (line {first})" if first == last else f" (lines {first} to {last})"
     return _text_message(title, text, os.path.splitext(path)[1][1:], f"{where}.uri")
@@ -74,7 +75,7 @@ def read_file(path: str, limit: int, where: str) -> bytes:
     return data
 
 
-def piece(text: str, wanted: Range, where: str) -> str:
+def piece(text: str, wanted: Range, where: str, encoding: types.PositionEncodingKind) -> str:
     """The part of a text that a range of LSP's means; what reaches over the end of a line or the text is cut there.
 
     Raises ``InvalidField``.
@@ -82,24 +83,16 @@ def piece(text: str, wanted: Range, where: str) -> str:
     start, end = _place(wanted.start), _place(wanted.end)
     if min(*start, *end) < 0 or end < start:
         raise InvalidField(where, "must begin at 0 or later, and end where it begins or later.")
-    begins = [0, *(found.end() for found in _LINE_END.finditer(text))]
-    if start[0] >= len(begins):
-        raise InvalidField(where, f"begins at line {start[0] + 1}, and the file has {len(begins)}. Is it saved?")
-    return text[_offset(text, begins, start) : _offset(text, begins, end)]
+    document = Document("", "", None, text, encoding)
+    if start[0] >= document.line_count:
+        raise InvalidField(
+            where, f"begins at line {start[0] + 1}, and the file has {document.line_count}. Is it saved?"
+        )
+    return text[document.offset(types.Position(*start)) : document.offset(types.Position(*end))]
 
 
 def _place(position: Position) -> tuple[int, int]:
     return position.line, position.character
-
-
-def _offset(text: str, begins: list[int], place: tuple[int, int]) -> int:
-    line, character = place
-    if line >= len(begins):
-        return len(text)
-    end = _LINE_END.search(text, begins[line])
-    row = text[begins[line] : end.start() if end else len(text)]
-    before = row.encode("utf-16-le", "surrogatepass")[: 2 * character]
-    return begins[line] + len(before.decode("utf-16-le", "ignore"))
 
 
 def _last_line(wanted: Range) -> int:

@@ -38,6 +38,9 @@ disk, or around on this machine, is answered when that is done, after {answer_ti
 answered meanwhile. A field marked `?` may be left out or null. A field that a command does not have is an error, as
 is text that is not Unicode (half of a surrogate pair) or longer than {text_limit:,} characters (an id: {id_limit}).
 
+To a client that shows no chunks, a command that cannot be done is answered with null, and the reason is said in a
+`window/showMessage`: such clients drop the error or show it without the remedy.
+
 `workspace/didChangeConfiguration` with `{{"settings": {{"oi": {{…}}}}}}`, in the shape of a profile, replaces the
 `settings` of `initializationOptions`. What is wrong in a file of settings is published as diagnostics of that file.
 
@@ -56,6 +59,41 @@ client that reads slowly may be sent its latest message anew in the same way.
 
 A turn ends with the chunk `{{"role": "server", "type": "status", "content": "complete"}}`; a failed one has `{{"role":
 "server", "type": "error", …}}` before it.
+
+**Magic commands.** A text that begins with `%` (`%help` lists them all; `oi.chat.complete` offers them) is for the
+program. `%% …` runs a shell command, as `oi.code.run` would. Any other is done at once, in mid-turn too, and what came
+of it stands in the stream under a `turnId` of its own, which the answer to `oi.chat.send` named:
+
+- `{{"role": "user", "type": "command", "content": "magic", "id": …}}`, the mark: all that comes of the command has this
+  id as its `parent`.
+- A message of the role `user`: what was written. A message of the role `computer`, where there is something to say:
+  the answer in Markdown, or why it was not done (that is no error of the request). Both have the `recipient` `user`.
+- For `%open`: `{{"role": "computer", "type": "command", "format": "show", "content": the session's id}}`: show that
+  session, which `oi.session.open` reads, in the place of this one. Where `replay` is true, it was done before.
+- The status `complete`.
+
+None of it is part of the conversation: the model does not get it, `oi.session.undo` does not count it, and it is
+neither in `messages` of `oi.session.open` nor stored. It may stand in a turn, between two messages of that;
+its status does not end that turn. What is sent before a command is done waits for it, and is shown in `queue`.
+
+**Inline edits.** `oi.selection.edit` has the model write other text for some lines of a document. What would change is
+cut into *hunks*, and nothing is written before one is accepted. `oi/edit` tells an edit whole, as it is now: draw what
+it says, and forget what was drawn before. Its ranges are for the `version` that it names; one that is older than the
+document is followed by another. While the model writes (`streaming`), hunks come, grow and are replaced by others under
+new ids. A hunk is
+
+- `proposed`: it waits for `oi.edit.accept` or `oi.edit.reject`;
+- `pending`: it was accepted, and is written by a `workspace/applyEdit` of its own, when those before it are in the
+  document. It is for one version of the document, and asked for again where the client refuses that;
+- `accepted`: it is in the document. It is `proposed` again when the person undoes it;
+- `rejected`;
+- `stale`: its lines were changed by someone, so that it no longer fits.
+
+An edit that overlaps one from before takes its place: what was not accepted of the other is gone. An edit ends when
+its document is closed or all of it was rejected; `hunks` is empty then. A new file (its `uri` is neither open nor on
+the disk) has one hunk, and is written to the disk when that is accepted, if there is no such file by then.
+
+A client that is not sent `oi/edit` is shown each hunk as a diagnostic with the new text, and answers by code actions.
 """
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import define
+from lsprotocol import types
 
 from oi_engine.errors import OiError, SessionBusy, UnknownConversation, UnknownInput, UnknownProposal
 from oi_lsp.library import Library
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from oi_engine.factory import Engine
     from oi_engine.session.session import Session
     from oi_engine.settings import Problem, Resolved
+    from oi_engine.settings.layers import Layer
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +59,7 @@ class SessionHost:
 
     def __init__(self, load: EngineLoader, outbox: Outbox) -> None:
         self._load = load
-        self._outbox = outbox
+        self.outbox = outbox
         self._engine: Engine | None = None
         self._sessions: dict[str, Hosted] = {}
         self._opening: dict[str, asyncio.Task[Hosted]] = {}
@@ -66,6 +68,7 @@ class SessionHost:
         self.library = Library(lambda: self.engine.history, self._say)
         self.settings: Mapping[str, object] = {}
         self.cwd = ""
+        self.encoding = types.PositionEncodingKind.Utf16
         self.streams = False
         self.on_problem: Callable[[str], None] = log.warning
         self.on_problems: Callable[[Iterable[Problem]], None] = lambda _: None
@@ -100,14 +103,18 @@ class SessionHost:
         """All sessions, the newest first."""
         return list(reversed(self._sessions.values()))
 
-    def new(self, *, cwd: str | None = None, model: str | None = None, title: str = "") -> Hosted:
+    def new(
+        self, *, cwd: str | None = None, model: str | None = None, title: str = "", profile: Layer | None = None
+    ) -> Hosted:
         """Open a session; its model gets ready meanwhile."""
         choice = None
         if model is not None:
             from oi_engine.factory import Choice
 
             choice = Choice(model, "It was chosen for this session.")
-        session = self.engine.new_session(cwd=cwd or self.cwd or os.getcwd(), model=choice, title=title)
+        session = self.engine.new_session(
+            cwd=cwd or self.cwd or os.getcwd(), model=choice, title=title, profile=profile
+        )
         return self._hosted(session)
 
     async def open(self, conversation_id: str) -> Hosted:
@@ -149,7 +156,7 @@ class SessionHost:
         return hosted is not None and not hosted.closed
 
     def _hosted(self, session: Session) -> Hosted:
-        feed = Feed(session, self._outbox.wake) if self.streams else None
+        feed = Feed(session, self.outbox.wake) if self.streams else None
         hosted = self._sessions[session.id] = Hosted(session, feed)
         self.spawn(session.model.warm_up())
         return hosted
@@ -185,7 +192,7 @@ class SessionHost:
         self.close_session(session_id)
         hosted = self._sessions.pop(session_id)
         if hosted.feed is not None:
-            self._outbox.forget(hosted.feed)
+            self.outbox.forget(hosted.feed)
 
     def spawn(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
         """Have something done that no answer waits for; what goes wrong is logged."""

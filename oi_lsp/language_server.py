@@ -24,21 +24,41 @@ from oi_engine.errors import OiError
 from oi_engine.version import __version__
 from oi_lsp import protocol as wire
 from oi_lsp.channel import FULL, Channel, PipeWriter, frames
-from oi_lsp.features import approval, chat, execution, history, models, sessions, settings
-from oi_lsp.features.handlers import Handler
+from oi_lsp.client import Client
+from oi_lsp.editor import Editor
+from oi_lsp.features import (
+    actions,
+    approval,
+    changes,
+    chat,
+    chat_document,
+    documents,
+    execution,
+    history,
+    inline_edit,
+    looks,
+    models,
+    selection,
+    sessions,
+    settings,
+)
+from oi_lsp.features.handlers import Handler, Query
 from oi_lsp.host import ERROR_CODES, EngineLoader, SessionHost
 from oi_lsp.outbox import Outbox
-from oi_lsp.paths import path_of
 from oi_lsp.problems import Problems
 from oi_lsp.structure import InvalidField, from_wire, kind_of, shortened, to_wire
 from oi_lsp.wire import Protocol, WireError
 
 log = logging.getLogger(__name__)
 
-FEATURES = (sessions, chat, approval, execution, history, settings, models)
+HOST_FEATURES = (sessions, chat, approval, execution, history, changes, settings, models)
+EDITOR_FEATURES = (documents, actions, chat_document, selection, inline_edit, looks)
+"""What acts on the sessions, and what acts on the editor's documents."""
 
 ANSWERING = 64
-"""The most commands that wait for their answer at a time."""
+"""The most commands and queries that wait for their answer at a time."""
+QUERY_TIME = 2.0
+"""Seconds after which a query of the editor's is answered with nothing: it has asked anew by then."""
 
 _FLUSH_TIME = 1.0
 _METHODS = {notification.params: notification.method for notification in wire.NOTIFICATIONS}
@@ -51,13 +71,15 @@ class OiLanguageServer(LanguageServer):
 
     def __init__(self, load_engine: EngineLoader) -> None:
         super().__init__(
-            "oi-lsp", __version__, text_document_sync_kind=types.TextDocumentSyncKind.None_, protocol_cls=Protocol
+            "oi-lsp", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Incremental, protocol_cls=Protocol
         )
         self.outbox = Outbox(self._tell, lambda: self._writer.pending == 0)
         self.host = SessionHost(load_engine, self.outbox)
         self.host.on_problem = self._warn
-        self.host.on_problems = Problems(self._publish, self._warn).show
+        self.editor = Editor(self.host, Client(self.protocol))
+        self.host.on_problems = Problems(partial(self.editor.diagnostics.set, "settings"), self._warn).show
         self.protocol.on_exit = self.end
+        self.protocol.on_lost = self.editor.documents.lose
         self._writer: PipeWriter
         self._over: asyncio.Future[int]
         self._loading: asyncio.Task[None] | None = None
@@ -125,20 +147,67 @@ class OiLanguageServer(LanguageServer):
         self.feature(types.INITIALIZE)(partial(self._on_initialize))
         self.feature(types.INITIALIZED)(partial(self._on_initialized))
         self.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(partial(self._on_configuration))
-        handlers = {params: handler for module in FEATURES for params, handler in module.HANDLERS}
+        on_host: list[tuple[type, Handler]] = [each for module in HOST_FEATURES for each in module.HANDLERS]
+        on_editor: list[tuple[type, Handler]] = [each for module in EDITOR_FEATURES for each in module.HANDLERS]
+        served = {params: partial(handler, self.host) for params, handler in on_host}
+        served |= {params: partial(handler, self.editor) for params, handler in on_editor}
         for command in wire.COMMANDS:
-            self.command(command.name)(self._served(command, handlers[command.params]))
+            self.command(command.name)(self._served(command, served[command.params]))
+        for module in EDITOR_FEATURES:
+            for query in module.QUERIES:
+                self.feature(query.method, query.options)(self._answered_by(query))
 
-    def _served(self, command: wire.Command, handler: Handler) -> Callable[..., Any]:
+    def _answered_by(self, query: Query) -> Callable[..., Any]:
+        def answer(*arguments: Any) -> Any:
+            found = query.handler(self.editor, arguments[0])
+            return self._in_time(query.method, found) if asyncio.iscoroutine(found) else found
+
+        return answer
+
+    def _in_time(self, method: str, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any] | None:
+        """Have a query answered when its work is done, with nothing where that takes long or many wait for it."""
+        if len(self._answering) >= ANSWERING:
+            work.close()
+            return None
+
+        async def answer() -> Any:
+            try:
+                return await asyncio.wait_for(work, QUERY_TIME)
+            except TimeoutError:
+                log.info("%s took more than %g seconds.", method, QUERY_TIME)
+                return None
+
+        return self._answer(answer())
+
+    def _answer(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+        return task
+
+    def _served(self, command: wire.Command, handler: Callable[[Any], object]) -> Callable[..., Any]:
         # Any, as pygls hands the server to a function whose first parameter could hold one.
         def serve(*arguments: Any) -> Any:
-            with _refusals(command.name):
-                if len(arguments) > 1:
-                    raise InvalidField("arguments", "must hold one object.")
-                answer = handler(self.host, from_wire(command.params, arguments[0] if arguments else {}))
-                return self._later(command.name, answer) if asyncio.iscoroutine(answer) else to_wire(answer)
+            try:
+                with _refusals(command.name):
+                    if len(arguments) > 1:
+                        raise InvalidField("arguments", "must hold one object.")
+                    answer = handler(from_wire(command.params, arguments[0] if arguments else {}))
+                    return self._later(command.name, answer) if asyncio.iscoroutine(answer) else to_wire(answer)
+            except _Refusal as error:
+                return self._show_refusal(error)
 
         return serve
+
+    def _show_refusal(self, error: _Refusal) -> None:
+        """Show the person what a command of theirs was refused for, where the client is a plain one; else raise it.
+
+        Some of those drop an error, the others show it as one of the server's own, without the remedy.
+        """
+        if self.host.streams:
+            raise error
+        remedy = error.data.get("remedy") if isinstance(error.data, dict) else None
+        self._warn(f"{error.message} {remedy or ''}".rstrip())
 
     def _later(self, name: str, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
         """Have a command answered when its work is done. Raises ``WireError`` where too many wait for that."""
@@ -147,24 +216,24 @@ class OiLanguageServer(LanguageServer):
             raise WireError(wire.ErrorCode.TIMED_OUT, "Too many commands wait for their answer. Try again in a while.")
 
         async def answer() -> Any:
-            with _refusals(name):
-                try:
-                    return to_wire(await asyncio.wait_for(work, wire.ANSWER_TIME))
-                except TimeoutError:
-                    problem = f"{name} took more than {wire.ANSWER_TIME:g} seconds. Try again in a while."
-                    raise WireError(wire.ErrorCode.TIMED_OUT, problem) from None
+            try:
+                with _refusals(name):
+                    try:
+                        return to_wire(await asyncio.wait_for(work, wire.ANSWER_TIME))
+                    except TimeoutError:
+                        problem = f"{name} took more than {wire.ANSWER_TIME:g} seconds. Try again in a while."
+                        raise WireError(wire.ErrorCode.TIMED_OUT, problem) from None
+            except _Refusal as error:
+                return self._show_refusal(error)
 
-        task = asyncio.get_running_loop().create_task(answer())
-        self._answering.add(task)
-        task.add_done_callback(self._answering.discard)
-        return task
+        return self._answer(answer())
 
     def _on_initialize(self, params: types.InitializeParams) -> None:
         try:
             self._read_options(params.initialization_options)
         except InvalidField as error:
             raise _invalid(error) from None
-        self.host.cwd = _workspace(params)
+        self.editor.begin(params, self.protocol.workspace.position_encoding)
         if params.process_id is not None:
             _watch(params.process_id, lambda: self.end(0))
         self.protocol.initialized = True
@@ -190,8 +259,12 @@ class OiLanguageServer(LanguageServer):
         self.host.settings = given or {}
 
     def _on_initialized(self, _: types.InitializedParams) -> None:
-        self._loading = asyncio.get_running_loop().create_task(self.host.load())
+        self._loading = asyncio.get_running_loop().create_task(self._load())
         self._loading.add_done_callback(self._loaded)
+
+    async def _load(self) -> None:
+        await self.host.load()
+        await self.editor.equip()
 
     def _on_configuration(self, params: types.DidChangeConfigurationParams) -> None:
         """Put the editor's settings in the place of those it gave before; what is for others is left aside."""
@@ -223,11 +296,8 @@ class OiLanguageServer(LanguageServer):
 
     # --- telling -----------------------------------------------------------------------------------------------
 
-    def _tell(self, notification: wire.Chunks | wire.SessionState) -> None:
+    def _tell(self, notification: wire.Chunks | wire.SessionState | wire.EditState) -> None:
         self.protocol.tell(_METHODS[type(notification)], to_wire(notification))
-
-    def _publish(self, params: types.PublishDiagnosticsParams) -> None:
-        self.text_document_publish_diagnostics(params)
 
     def _warn(self, message: str) -> None:
         log.warning("%s", message)
@@ -235,6 +305,10 @@ class OiLanguageServer(LanguageServer):
 
     def _show(self, kind: types.MessageType, message: str) -> None:
         self.window_show_message(types.ShowMessageParams(kind, message))
+
+
+class _Refusal(WireError):
+    """What the person asked for cannot be done, and they can do something about it."""
 
 
 @contextlib.contextmanager
@@ -248,7 +322,7 @@ def _refusals(name: str) -> Iterator[None]:
         raise _invalid(error) from None
     except OiError as error:
         code, field = next((code, field) for kind, code, field in ERROR_CODES if isinstance(error, kind))
-        raise WireError(code, error.message, wire.ErrorData(field, error.remedy or None)) from None
+        raise _Refusal(code, error.message, wire.ErrorData(field, error.remedy or None)) from None
     except Exception as error:
         log.exception("%s failed.", name)
         problem = f"Internal error: {type(error).__name__}; the server's log has more."
@@ -257,14 +331,6 @@ def _refusals(name: str) -> Iterator[None]:
 
 def _invalid(error: InvalidField) -> WireError:
     return WireError(wire.ErrorCode.INVALID_PARAMS, str(error), wire.ErrorData(error.field or None))
-
-
-def _workspace(params: types.InitializeParams) -> str:
-    """The client's working directory: its first workspace folder, else its root; empty where it has none."""
-    folders = params.workspace_folders or []
-    uri = folders[0].uri if folders else params.root_uri
-    path = path_of(uri) if uri else params.root_path
-    return path if path and os.path.isdir(path) else ""
 
 
 def _watch(pid: int, on_end: Callable[[], None]) -> None:

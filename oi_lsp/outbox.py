@@ -8,11 +8,11 @@ place just stays behind. The stream itself is the only buffer.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from oi_lsp.protocol import Chunks, Input, LmcChunk, Proposal, Queued, SessionState, Usage
+from oi_lsp.protocol import Chunks, EditState, Input, LmcChunk, Proposal, Queued, SessionState, TurnUsage, Usage
 
 if TYPE_CHECKING:
     from oi_engine.session.session import Session
@@ -26,6 +26,20 @@ HELD = 4096
 """The most chunks of ended messages that are kept one by one for a client that is about to be sent them."""
 
 _BESIDES_CONTENT = 150
+
+
+class Source(Protocol):
+    """What the client is told of one thing that changes."""
+
+    @property
+    def behind(self) -> bool:
+        """Whether there is something to send."""
+
+    def take(self) -> tuple[Sequence[Chunks], SessionState | EditState | None]:
+        """The next that the client is to be sent, and how things are now where that is new."""
+
+    def close(self) -> None:
+        """Follow it no longer."""
 
 
 class Feed:
@@ -110,21 +124,21 @@ class Feed:
 class Outbox:
     """Sends what the feeds have, one frame of each in flight. ``idle`` says whether the last have been written."""
 
-    def __init__(self, send: Callable[[Chunks | SessionState], None], idle: Callable[[], bool]) -> None:
+    def __init__(self, send: Callable[[Chunks | SessionState | EditState], None], idle: Callable[[], bool]) -> None:
         self._send = send
         self._idle = idle
-        self._due: dict[Feed, None] = {}
+        self._due: dict[Source, None] = {}
         self._scheduled = False
 
-    def wake(self, feed: Feed) -> None:
-        """Something new is to be told of a session."""
+    def wake(self, feed: Source) -> None:
+        """Something new is to be told of a session, or of an edit."""
         self._due[feed] = None
         if not self._scheduled:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self.flush)
 
-    def forget(self, feed: Feed) -> None:
-        """Send nothing more of a session."""
+    def forget(self, feed: Source) -> None:
+        """Send nothing more of it."""
         feed.close()
         self._due.pop(feed, None)
 
@@ -147,7 +161,8 @@ class Outbox:
 def state_of(session: Session) -> SessionState:
     """A session's snapshot as the wire has it."""
     now = session.snapshot
-    proposal, asked = now.proposal, now.input
+    proposal, asked, turn = now.proposal, now.input, now.turn_usage
+    paid = turn.prompt_tokens or turn.completion_tokens or turn.cost
     return SessionState(
         session_id=session.id,
         state=now.state,
@@ -157,7 +172,12 @@ def state_of(session: Session) -> SessionState:
         else Proposal(proposal.id, proposal.cell.language, proposal.cell.code, proposal.findings or None),
         input=None if asked is None else Input(asked.id, asked.prompt, asked.password),
         queue=tuple(Queued(waiting.turn_id, waiting.text) for waiting in now.queue),
-        usage=Usage(now.usage.prompt_tokens, now.usage.completion_tokens, now.usage.cost),
+        usage=Usage(
+            now.usage.prompt_tokens,
+            now.usage.completion_tokens,
+            now.usage.cost,
+            TurnUsage(turn.prompt_tokens, turn.completion_tokens, turn.cost) if paid else None,
+        ),
     )
 
 

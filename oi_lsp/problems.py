@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ _SEVERITIES = {
 class Problems:
     """Publishes the problems of each file, takes back what is no longer so, and says what is new in one message."""
 
-    def __init__(self, publish: Callable[[types.PublishDiagnosticsParams], None], say: Callable[[str], None]) -> None:
+    def __init__(self, publish: Callable[[str, Sequence[types.Diagnostic]], None], say: Callable[[str], None]) -> None:
         self._publish = publish
         self._say = say
         self._files: set[str] = set()
@@ -36,7 +36,7 @@ class Problems:
             if os.path.isabs(problem.where):
                 files.setdefault(problem.where, []).append(_diagnostic(problem))
         for file, found in files.items():
-            self._publish(types.PublishDiagnosticsParams(Path(file).as_uri(), found))
+            self._publish(Path(file).as_uri(), found)
         self._files = {file for file, found in files.items() if found}
         now = [str(problem) for problem in problems if problem.severity != "note"]
         if fresh := [sentence for sentence in now if sentence not in self._said]:

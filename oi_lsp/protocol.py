@@ -10,16 +10,19 @@ answered with ``Command.result``; what happens then is told by the notifications
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Literal
 
-from oi_lsp import protocol_history, protocol_settings
+from oi_lsp import protocol_changes, protocol_documents, protocol_history, protocol_settings
 from oi_lsp.fields import ID_LIMIT as ID_LIMIT
 from oi_lsp.fields import Command as Command
 from oi_lsp.fields import LmcChunk as LmcChunk
 from oi_lsp.fields import LmcMessage as LmcMessage
 from oi_lsp.fields import Nothing as Nothing
 from oi_lsp.fields import OfSession, identifier, wire, wire_type
+from oi_lsp.protocol_documents import EditState as EditState
+from oi_lsp.protocol_errors import ERROR_DOCS as ERROR_DOCS
+from oi_lsp.protocol_errors import ErrorCode as ErrorCode
+from oi_lsp.protocol_errors import ErrorData as ErrorData
 from oi_lsp.protocol_settings import Attachment
 
 VERSION = 1
@@ -41,7 +44,7 @@ class Proposal:
     id: str = wire("For `oi.code.approve` and `oi.code.reject`.")
     language: str = wire("Canonical name of the language.")
     code: str = wire("What will run, to the byte.")
-    findings: tuple[str, ...] | None = wire("What the scanner says of it; absent: nothing.", default=None)
+    findings: tuple[str, ...] | None = wire("What the scanner and the policy say of it; absent: nothing.", default=None)
 
 
 @wire_type
@@ -62,12 +65,24 @@ class Queued:
 
 
 @wire_type
+class TurnUsage:
+    """What the replies of one turn cost."""
+
+    prompt_tokens: int = wire("Tokens that the model read.")
+    completion_tokens: int = wire("Tokens that the model wrote.")
+    cost: float | None = wire("US dollars; absent where no price is known.", default=None)
+
+
+@wire_type
 class Usage:
     """What a session's replies cost so far."""
 
     prompt_tokens: int = wire("Tokens that the model read.")
     completion_tokens: int = wire("Tokens that the model wrote.")
     cost: float | None = wire("US dollars; absent where no price is known.", default=None)
+    turn: TurnUsage | None = wire(
+        "Of these, those of the turn under way, or of the last one; absent where it cost nothing.", default=None
+    )
 
 
 @wire_type
@@ -125,6 +140,7 @@ class Notification:
 NOTIFICATIONS: tuple[Notification, ...] = (
     Notification("oi/chunks", Chunks),
     Notification("oi/state", SessionState),
+    Notification("oi/edit", EditState),
 )
 
 
@@ -138,6 +154,12 @@ class SessionNew:
     cwd: str | None = wire("Absolute path of an existing directory; absent: the workspace folder.", default=None)
     model: str | None = wire("As LiteLLM names it; absent: as the settings say.", default=None, limit=ID_LIMIT)
     title: str = wire("A title for lists.", default="", limit=1000)
+    profile: str | None = wire(
+        "A profile that takes the place of the chosen one: its name in the profiles folder, or its path. It is read "
+        "now, and not followed.",
+        default=None,
+        limit=10_000,
+    )
 
 
 @wire_type
@@ -210,6 +232,17 @@ class SessionExportResult:
 class SessionUndo(OfSession):
     """Take back the last request and all that came of it. The stream says so with a command chunk, `undo`."""
 
+    files: bool = wire("Whether to take back, too, what its runs changed on disk (`oi.changes.revert`).", default=False)
+
+
+@wire_type
+class SessionUndoResult:
+    """What was not taken back."""
+
+    left: tuple[protocol_changes.LeftPath, ...] | None = wire(
+        "With `files`: paths that were left as they are.", default=None
+    )
+
 
 @wire_type
 class SessionReset(OfSession):
@@ -235,13 +268,18 @@ class SessionReplayResult:
 
 @wire_type
 class ChatSend(OfSession):
-    """Ask the model. In mid-turn the message is queued, which `oi/state` shows."""
+    """Ask the model. In mid-turn the message is queued, which `oi/state` shows.
+
+    A text that begins with `%` is a magic command and goes to no model: see *Magic commands*.
+    """
 
     content: str | tuple[LmcMessage, ...] = wire(
         "Text, or LMC messages of the role `user` and of the type `message`, `image` or `file`."
     )
     attachments: tuple[Attachment, ...] = wire(
-        "What goes with the text; it is part of the stream, and so is shown, before the model is asked.", default=()
+        "What goes with the text; it is part of the stream, and so is shown, before the model is asked. A magic "
+        "command has no use for them.",
+        default=(),
     )
 
 
@@ -251,6 +289,32 @@ class ChatSendResult:
 
     turn_id: str = wire("The turn that serves it.")
     queued: bool = wire("Whether that turn waits for others to end.")
+
+
+@wire_type
+class ChatComplete:
+    """How a text in a chat input may go on: the magic commands, settings and paths that begin like that."""
+
+    text: str = wire("The text before the cursor, from the beginning of the input.")
+    session_id: str | None = identifier(
+        "The session that it is written to, in whose working directory paths start; absent: the workspace folder.",
+        default=None,
+    )
+
+
+@wire_type
+class ChatOffer:
+    """One way to go on."""
+
+    text: str = wire("What stands in the input then, in the place of the text before the cursor.")
+    help: str = wire("What that does, in a sentence or two.")
+
+
+@wire_type
+class ChatCompleteResult:
+    """The ways to go on."""
+
+    items: tuple[ChatOffer, ...] = wire("None where the text is no magic command.")
 
 
 @wire_type
@@ -279,7 +343,11 @@ class CodeApprove(OfSession):
 
     proposal_id: str = identifier("The proposal, as in `oi/state`.")
     code: str | None = wire("The code as edited: what runs, to the byte. Absent: as proposed.", default=None)
-    always: bool = wire("Whether this very code may run unasked for the rest of the session.", default=False)
+    always: bool | Literal["session", "here"] = wire(
+        "Whether this very code may run unasked: for the rest of the session (`session`, or true), or in this folder "
+        "until it is revoked (`here`).",
+        default=False,
+    )
 
 
 @wire_type
@@ -288,6 +356,13 @@ class CodeReject(OfSession):
 
     proposal_id: str = identifier("The proposal, as in `oi/state`.")
     reason: str = wire("Told to the model.", default="")
+
+
+@wire_type
+class CodeScan(OfSession):
+    """Scan the proposed code before deciding. What is found comes as a `review` message, and in `oi/state`."""
+
+    proposal_id: str = identifier("The proposal, as in `oi/state`.")
 
 
 @wire_type
@@ -330,15 +405,24 @@ class KernelRestart(OfSession):
     language: str | None = wire("The language; absent: all that run.", default=None, limit=ID_LIMIT)
 
 
+@wire_type
+class SandboxAllow(OfSession):
+    """Have the sandbox allow more, until the session ends. What runs in it starts afresh at its next run, and its
+    variables are gone then; the stream says so."""
+
+    path: str | None = wire("A file or folder, absolute, that code may write to.", default=None, limit=4096)
+    network: bool = wire("Whether it may use the network.", default=False)
+
+
 # --- commands: usage ------------------------------------------------------------------------------------------------
 
 
 @wire_type
 class UsageGet(OfSession):
-    """What a session cost so far."""
+    """What a session cost so far, and its last turn."""
 
 
-MODULES = (protocol_history, protocol_settings)
+MODULES = (protocol_history, protocol_settings, protocol_documents, protocol_changes)
 """Where else classes of the wire are."""
 
 COMMANDS: tuple[Command, ...] = (
@@ -349,68 +433,26 @@ COMMANDS: tuple[Command, ...] = (
     Command("oi.session.delete", SessionDelete, Nothing),
     Command("oi.session.rename", SessionRename, Nothing),
     Command("oi.session.export", SessionExport, SessionExportResult),
-    Command("oi.session.undo", SessionUndo, Nothing),
+    Command("oi.session.undo", SessionUndo, SessionUndoResult),
     Command("oi.session.reset", SessionReset, Nothing),
     Command("oi.session.replay", SessionReplay, SessionReplayResult),
     Command("oi.chat.send", ChatSend, ChatSendResult),
+    Command("oi.chat.complete", ChatComplete, ChatCompleteResult),
     Command("oi.chat.stop", ChatStop, ChatStopResult),
     Command("oi.code.approve", CodeApprove, OfTurn),
     Command("oi.code.reject", CodeReject, OfTurn),
+    Command("oi.code.scan", CodeScan, Nothing),
     Command("oi.code.run", CodeRun, CodeRunResult),
     Command("oi.input.answer", InputAnswer, Nothing),
     Command("oi.kernel.interrupt", KernelInterrupt, Nothing),
     Command("oi.kernel.restart", KernelRestart, Nothing),
+    Command("oi.sandbox.allow", SandboxAllow, Nothing),
     Command("oi.usage.get", UsageGet, Usage),
     *protocol_history.COMMANDS,
     *protocol_settings.COMMANDS,
+    *protocol_documents.COMMANDS,
+    *protocol_changes.COMMANDS,
 )
-
-
-# --- errors --------------------------------------------------------------------------------------------------------
-
-
-@wire_type
-class ErrorData:
-    """The ``data`` of an error."""
-
-    field: str | None = wire("The field that it is about, as a path: `sessionId`, `content[0].role`.", default=None)
-    remedy: str | None = wire("What to do about it, for the person.", default=None)
-
-
-class ErrorCode(IntEnum):
-    """The codes of errors. Those below zero are JSON-RPC's and LSP's own."""
-
-    PARSE_ERROR = -32700
-    INVALID_REQUEST = -32600
-    METHOD_NOT_FOUND = -32601
-    INVALID_PARAMS = -32602
-    INTERNAL_ERROR = -32603
-    NOT_INITIALIZED = -32002
-    REFUSED = 1000
-    UNKNOWN_SESSION = 1001
-    UNKNOWN_PROPOSAL = 1002
-    UNKNOWN_INPUT = 1003
-    SESSION_BUSY = 1004
-    UNKNOWN_CONVERSATION = 1005
-    TIMED_OUT = 1006
-
-
-ERROR_DOCS: dict[ErrorCode, str] = {
-    ErrorCode.PARSE_ERROR: "The message is not JSON, or is nested too deeply. `id` is null where it could not be read.",
-    ErrorCode.INVALID_REQUEST: "The message is JSON but no JSON-RPC message, or it comes after `shutdown`.",
-    ErrorCode.METHOD_NOT_FOUND: "There is no such method.",
-    ErrorCode.INVALID_PARAMS: "There is no such command, or a field is missing, unknown or of the wrong kind.",
-    ErrorCode.INTERNAL_ERROR: "A defect of the server; it goes on.",
-    ErrorCode.NOT_INITIALIZED: "A request before `initialize`.",
-    ErrorCode.REFUSED: "The engine cannot do that; the message says why.",
-    ErrorCode.UNKNOWN_SESSION: "No session has that id.",
-    ErrorCode.UNKNOWN_PROPOSAL: "No proposal with that id waits: it was decided already, has expired or never was.",
-    ErrorCode.UNKNOWN_INPUT: "No program waits for that input.",
-    ErrorCode.SESSION_BUSY: "The session's state does not allow it: a turn is under way, or the session is closed.",
-    ErrorCode.UNKNOWN_CONVERSATION: "No stored conversation has that id, or it has no such message.",
-    ErrorCode.TIMED_OUT: "It took too long, or too many commands wait for their answer. It may still come about.",
-}
-"""What each code means."""
 
 
 @wire_type

@@ -4,10 +4,44 @@ from __future__ import annotations
 
 from typing import Any, NewType
 
-from oi_lsp.fields import Command, OfSession, identifier, wire, wire_type
+from oi_lsp.fields import Command, Nothing, OfSession, identifier, wire, wire_type
 
 Attachment = NewType("Attachment", dict[str, Any])
 """A ``FileAttachment``, a ``TextAttachment``, or an LMC message."""
+
+
+# --- the policy ----------------------------------------------------------------------------------------------------
+
+
+@wire_type
+class PolicyApproval:
+    """Code that was approved *always here*."""
+
+    id: str = wire("Of the approval.")
+    language: str = wire("The language.")
+    begins: str = wire("The beginning of the code, on one line, without keys.")
+    folder: str = wire("The folder in which it holds.")
+    sandbox: str = wire("The sandbox in which it holds; `off`: outside of any.")
+    approved_at: str = wire("When: ISO 8601, UTC.")
+
+
+@wire_type
+class PolicyList:
+    """What was approved *always here*, in any folder."""
+
+
+@wire_type
+class PolicyListResult:
+    """The approvals, the oldest first."""
+
+    approvals: tuple[PolicyApproval, ...] = wire("All of them.")
+
+
+@wire_type
+class PolicyRevoke:
+    """Have code asked about again."""
+
+    approval_id: str = identifier("The approval.")
 
 
 # --- settings ------------------------------------------------------------------------------------------------------
@@ -146,7 +180,7 @@ class Position:
 
 @wire_type
 class Range:
-    """A piece of a text, as LSP has it."""
+    """A piece of a text, as LSP has it: characters are counted in the position encoding that `initialize` chose."""
 
     start: Position = wire("Where it begins.")
     end: Position = wire("Where it has ended.")
@@ -171,7 +205,10 @@ class TextAttachment:
 
 @wire_type
 class PromptGet(OfSession):
-    """Exactly what the next request would tell the model, but for what the person writes until then."""
+    """Exactly what the next request would tell the model, but for what the person writes until then.
+
+    Nothing is sent. What would no longer fit is left out, with the summary that there is; images are as they are sent.
+    """
 
 
 @wire_type
@@ -182,11 +219,16 @@ class PromptGetResult:
     messages: tuple[dict[str, Any], ...] = wire("In the format of OpenAI's chat completions, the system message first.")
     tools: bool = wire("Whether the model is offered the tool `execute`.")
     languages: tuple[str, ...] = wire("The languages that it may use.")
+    notices: tuple[str, ...] = wire(
+        "What the person would be told before it is sent: what is left out, and why it would not be sent at all."
+    )
 
 
 COMMANDS: tuple[Command, ...] = (
     Command("oi.settings.get", SettingsGet, SettingsGetResult),
     Command("oi.settings.set", SettingsSet, SettingsSetResult),
+    Command("oi.policy.list", PolicyList, PolicyListResult),
+    Command("oi.policy.revoke", PolicyRevoke, Nothing),
     Command("oi.models.list", ModelsList, ModelsListResult),
     Command("oi.models.catalog", ModelsCatalog, ModelsCatalogResult),
     Command("oi.models.choose", ModelsChoose, ModelsChooseResult),

@@ -29,8 +29,11 @@ def load_engine() -> EngineMaker:
     """Import the engine. What comes back makes it: by the editor's settings, the profiles, the workspace."""
     from pathlib import Path
 
-    from oi_engine.factory import Engine
+    import oi_engine.magic  # noqa: F401 -- for the first message, which is answered at once
+    from oi_engine.factory import Engine, preload
     from oi_engine.profiles.live import Sources
+
+    preload()
 
     async def make(given: Mapping[str, object], workspace: str, on_problem: Callable[[str], None]) -> Engine:
         folders = (Path(workspace),) if workspace else ()

@@ -132,6 +132,8 @@ def _chosen(options: list[Any], value: object, where: str) -> Any:
 
 
 def _is(wanted: Any, value: object) -> bool:
+    if get_origin(wanted) is Literal:
+        return isinstance(value, str) and value in get_args(wanted)
     if isinstance(value, bool):
         return wanted is bool
     return isinstance(value, (int, float) if wanted is float else wanted)
@@ -140,6 +142,8 @@ def _is(wanted: Any, value: object) -> bool:
 def _described(wanted: Any) -> str:
     if get_origin(wanted) is tuple:
         return "a list"
+    if get_origin(wanted) is Literal:
+        return f"one of {', '.join(get_args(wanted))}"
     names = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
     return names.get(wanted, "an object")
 

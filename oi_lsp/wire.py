@@ -12,6 +12,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Generator
+from itertools import count
 from typing import Any
 
 import attrs
@@ -32,6 +33,7 @@ from oi_lsp.structure import kind_of, shortened, to_wire
 log = logging.getLogger(__name__)
 
 _LONGEST_METHOD = 200
+_OF_DOCUMENTS = (types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_CHANGE)
 # Strings (an unfinished one runs to the end), brackets and numbers: enough to find a key of the outermost object.
 _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*+)"?|([\[{])|([\]}])|(-?[0-9]+)|:', re.DOTALL)
 
@@ -46,28 +48,42 @@ class WireError(JsonRpcException):
 class Protocol(LanguageServerProtocol):
     """The server's side of the conversation. ``on_exit`` is called with the exit code that LSP prescribes.
 
-    ``initialized`` is set by whoever serves ``initialize``, when that succeeds.
+    ``on_lost`` is called when a message could not be read that told of a document's text, or may have: with its URI,
+    or ``None`` where that is unknown. ``initialized`` is set by whoever serves ``initialize``, when that succeeds.
     """
 
     writer: PipeWriter | None
     on_exit: Callable[[int], None]
+    on_lost: Callable[[str | None], None] = staticmethod(lambda uri: None)
     initialized = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._asked: dict[MsgId | None, asyncio.Future[Any]] = {}
+        self._numbers = count(1)
+        self._converter.register_structure_hook(types.VersionedTextDocumentIdentifier, _versioned)
+        self._converter.register_structure_hook(types.TextDocumentItem, _item)
 
     def receive(self, body: bytes | None) -> None:
         """Take one message as it came off the wire (``None``: it was too long). Never raises."""
         if body is None:
+            self.on_lost(None)
             self._refuse(None, ErrorCode.INVALID_REQUEST, "The message is too long.")
             return
         try:
             message = json.loads(body)
         except (ValueError, RecursionError) as error:
             what = "is nested too deeply" if isinstance(error, RecursionError) else "is not JSON"
-            self._refuse(salvaged_id(body), ErrorCode.PARSE_ERROR, f"The message {what}.")
+            msg_id = salvaged_id(body)
+            if msg_id is None:
+                self.on_lost(None)
+            self._refuse(msg_id, ErrorCode.PARSE_ERROR, f"The message {what}.")
             return
         msg_id = _id_of(message)
         try:
             self._dispatch(message, msg_id)
         except WireError as error:
+            self._lose(message)
             self._refuse(msg_id, ErrorCode(error.code), error.message, error.data)
         except Exception:  # no message may end the server, whatever pygls or a handler makes of it
             log.exception("A message could not be handled.")
@@ -76,6 +92,27 @@ class Protocol(LanguageServerProtocol):
     def tell(self, method: str, params: Any) -> None:
         """Send a notification of this project's own; ``params`` is plain JSON."""
         self._send({"jsonrpc": self.VERSION, "method": method, "params": params})
+
+    def ask(self, method: str, params: Any) -> asyncio.Future[Any]:
+        """Send a request; ``params`` are lsprotocol's types or plain JSON.
+
+        The answer is the result as plain JSON, or a ``JsonRpcException``. Cancel it to wait no longer: then nothing is
+        kept, and an answer that comes later is ignored. (pygls keeps what it asked for ever, and takes no answer that
+        is not as LSP has it.)
+        """
+        msg_id = f"oi-{next(self._numbers)}"
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._asked[msg_id] = answer
+        answer.add_done_callback(lambda _: self._asked.pop(msg_id, None))
+        self._send({"jsonrpc": self.VERSION, "id": msg_id, "method": method, **self._plain(params)})
+        return answer
+
+    def say(self, method: str, params: Any) -> None:
+        """Send a notification; ``params`` are lsprotocol's types or plain JSON."""
+        self._send({"jsonrpc": self.VERSION, "method": method, **self._plain(params)})
+
+    def _plain(self, params: Any) -> dict[str, Any]:
+        return {} if params is None else {"params": self._converter.unstructure(params)}
 
     def _dispatch(self, message: Any, msg_id: MsgId | None) -> None:
         if not isinstance(message, dict):
@@ -98,8 +135,9 @@ class Protocol(LanguageServerProtocol):
             self.handle_message(structured)
 
     def _take_response(self, message: dict[str, Any], msg_id: MsgId | None) -> None:
-        if msg_id in self._request_futures:
-            self.handle_message(self.structure_message(message))
+        answer = self._asked.get(msg_id)
+        if answer is not None:
+            _settle(answer, message)
         elif "result" not in message and "error" not in message:
             raise WireError(ErrorCode.INVALID_REQUEST, "method is missing.", ErrorData("method"))
 
@@ -137,7 +175,17 @@ class Protocol(LanguageServerProtocol):
             if msg_id is not None:
                 raise WireError(ErrorCode.INVALID_PARAMS, problem, ErrorData(field)) from None
             log.warning("Ignored a malformed %s: %s", method, problem)
+            self._lose(message)
             return None
+
+    def _lose(self, message: Any) -> None:
+        """A message is not taken; whoever follows the documents must know where it told of one."""
+        if isinstance(message, dict) and message.get("method") in _OF_DOCUMENTS:
+            match message.get("params"):
+                case {"textDocument": {"uri": str(uri)}}:
+                    self.on_lost(uri)
+                case _:
+                    self.on_lost(None)
 
     def _execute_handler(
         self,
@@ -163,6 +211,40 @@ class Protocol(LanguageServerProtocol):
         self.on_exit(0 if self._shutdown else 1)
         yield from ()
 
+    # pygls would keep open documents, folders and progress of its own besides those of ``oi_lsp.editor``.
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> Generator[Any, Any, None]:
+        """Hand it to the server alone."""
+        yield from self._handed(types.TEXT_DOCUMENT_DID_OPEN, params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Generator[Any, Any, None]:
+        """Hand it to the server alone."""
+        yield from self._handed(types.TEXT_DOCUMENT_DID_CHANGE, params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> Generator[Any, Any, None]:
+        """Hand it to the server alone."""
+        yield from self._handed(types.TEXT_DOCUMENT_DID_CLOSE, params)
+
+    @lsp_method(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def lsp_workspace__did_change_workspace_folders(
+        self, params: types.DidChangeWorkspaceFoldersParams
+    ) -> Generator[Any, Any, None]:
+        """Hand it to the server alone."""
+        yield from self._handed(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, params)
+
+    @lsp_method(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def lsp_work_done_progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> Generator[Any, Any, None]:
+        """Hand it to the server alone."""
+        yield from self._handed(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, params)
+
+    def _handed(self, method: str, params: Any) -> Generator[Any, Any, None]:
+        handler = self.fm.features.get(method)
+        if handler is not None:
+            yield handler, (params,), None
+
     def _refuse(self, msg_id: MsgId | None, code: ErrorCode, message: str, data: Any = None) -> None:
         """Answer with an error. Notifications get none, but a message that could not be read gets one without id."""
         log.info("Refused a message: %s", message)
@@ -178,6 +260,39 @@ class Protocol(LanguageServerProtocol):
             # Escaped, as half a surrogate pair has no UTF-8.
             body = json.dumps(message, separators=(",", ":")).encode("ascii")
             self.writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+
+
+def _versioned(
+    given: Any, _: type
+) -> types.VersionedTextDocumentIdentifier | types.OptionalVersionedTextDocumentIdentifier:
+    """The version of a document, which some clients do not give."""
+    version = given.get("version")
+    if version is None:
+        return types.OptionalVersionedTextDocumentIdentifier(given["uri"])
+    return types.VersionedTextDocumentIdentifier(version, given["uri"])
+
+
+def _item(given: Any, _: type) -> types.TextDocumentItem:
+    version = given.get("version")
+    return types.TextDocumentItem(given["uri"], given["languageId"], 0 if version is None else version, given["text"])
+
+
+def _settle(answer: asyncio.Future[Any], message: dict[str, Any]) -> None:
+    """Take the answer to what was asked; one with an error that is not as JSON-RPC has it is an error all the same."""
+    if answer.done():
+        return
+    if "error" not in message:
+        answer.set_result(message.get("result"))
+        return
+    error = message["error"] if isinstance(message["error"], dict) else {}
+    code, problem = error.get("code"), error.get("message")
+    answer.set_exception(
+        JsonRpcException(
+            problem if isinstance(problem, str) else "The client answered with an error that cannot be read.",
+            code if type(code) is int else int(ErrorCode.INTERNAL_ERROR),
+            error.get("data"),
+        )
+    )
 
 
 def _when_done(future: Any, callback: Callable[[Any], None]) -> None:

@@ -60,8 +60,8 @@ class Answering:
     async def _chosen(self) -> Choice:
         """The choice for these settings; what has to be looked for is looked for once."""
         if self.llm.model:
-            return await self._engine.choose_model(self.llm)
+            return await self._engine.choose_model(evolve(self._engine.settings, llm=self.llm))
         base = self.llm.api_base
         if base not in self._found:
-            self._found[base] = await self._engine.choose_model(self.llm)
+            self._found[base] = await self._engine.choose_model(evolve(self._engine.settings, llm=self.llm))
         return self._found[base]

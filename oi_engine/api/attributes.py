@@ -8,7 +8,8 @@ from typing import Any
 from oi_engine.api.core import Core
 from oi_engine.api.hub import hub
 from oi_engine.errors import NotHere
-from oi_engine.settings.tree import NOT_SETTINGS, OLD_NAMES, SECTIONS, all_settings, find_setting
+from oi_engine.settings.spellings import OLD_NAMES
+from oi_engine.settings.tree import NOT_SETTINGS, SECTIONS, all_settings, find_setting
 
 
 class Attributes:

@@ -9,23 +9,24 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import NOTHING, define, evolve, field
+from attrs import NOTHING, asdict, define, evolve, field
 
 from oi_engine.api.answering import Answering
 from oi_engine.api.hub import hub
 from oi_engine.api.kept import KeptList
-from oi_engine.api.languages import Languages
+from oi_engine.api.languages import Languages, Offered
 from oi_engine.api.own_code import run_own_code
 from oi_engine.api.run import Chunk, Mode, Run, Shown, failure_of
+from oi_engine.approval import Always, Proposal
+from oi_engine.computer.runtimes import RuntimeFactory
 from oi_engine.errors import InvalidSetting, SessionBusy, UnknownInput, UnknownProposal
 from oi_engine.factory import Engine, history_path
-from oi_engine.history.restore import chunks
-from oi_engine.history.store import Conversation, Opened
 from oi_engine.messages import Message
 from oi_engine.models.custom import Completions
 from oi_engine.profiles.live import LiveSettings, Sources, find_profile
 from oi_engine.safety.secrets import is_provider_key
 from oi_engine.session.session import Session
+from oi_engine.session.state import Snapshot
 from oi_engine.settings.layers import Resolved
 from oi_engine.settings.tree import Settings, all_settings, get
 from oi_engine.settings.values import described, fit, shown
@@ -112,14 +113,18 @@ class Core:
         """The session, going by the settings of this moment."""
         settings = (await self.resolved()).settings
         session = self._session or self._open(settings)
-        told = [settings.custom_instructions, *self.languages.instructions()]
+        offered = self._offered
+        told = [settings.custom_instructions, *(offered.system_messages() if offered else ())]
+        unwatched = mode.stream and settings.auto_run == "sandboxed"
         session.settings = evolve(
             settings,
             # A caller who reads the stream may break off at a confirmation, whatever the settings say.
-            auto_run=settings.auto_run and not mode.stream,
+            auto_run=False if mode.stream else settings.auto_run,
+            sandbox="workspace" if unwatched and settings.sandbox == "off" else settings.sandbox,
             custom_instructions="\n\n".join(text for text in told if text),
         )
-        session.computer.languages = self.languages.names(self._installed)
+        if offered is not None:
+            session.computer.languages = offered.languages()
         if self._answering is not None and self._engine is not None:
             self._answering.llm = settings.llm
             self._engine.settings = settings
@@ -127,24 +132,25 @@ class Core:
 
     # --- the session -------------------------------------------------------------------------------------------
 
-    _installed: tuple[str, ...] = field(default=(), init=False)
+    _offered: Offered | None = field(default=None, init=False)
     _forget: Callable[[], None] = field(default=lambda: None, init=False)
 
     def _open(self, settings: Settings) -> Session:
         keys = {name: value for name, value in os.environ.items() if value and is_provider_key(name)}
         history = history_path(settings) if settings.conversation_history else None
-        engine = Engine(settings, keys, history=history, worker=hub().worker(keys))
+        engine = Engine(settings, keys, history=history, worker=hub().worker(keys), languages=self._over)
         self._answering = Answering(engine, settings.llm, self._completions)
         # The program's own Python, unless a setting names another: code finds the packages that the program has.
         own = evolve(settings, computer=evolve(settings.computer, python=settings.computer.python or sys.executable))
-        session = engine.new_session(
-            cwd=os.getcwd(), settings=own, answering=self._answering, languages=self.languages.maker
-        )
+        session = engine.new_session(cwd=os.getcwd(), settings=own, answering=self._answering)
         session.preface = tuple  # what the model is told, the program says
-        self._installed = session.computer.languages
         self._engine, self._session = engine, session
         self._forget = hub().close_at_exit(engine.close)
         return session
+
+    def _over(self, runtimes: RuntimeFactory) -> Offered:
+        self._offered = Offered(self.languages, runtimes)
+        return self._offered
 
     async def session(self) -> Session:
         """The session; made at the first call."""
@@ -202,7 +208,7 @@ class Core:
             raise error
         return (await self.messages())[start:]
 
-    async def decide(self, code: str | None, *, always: bool) -> None:
+    async def decide(self, code: str | None, *, always: Always | bool) -> None:
         """Run the code that waits, or ``code`` in its place."""
         proposal = self._waiting()
         proposal.approve(self._proposed(), code, always=always)
@@ -231,6 +237,11 @@ class Core:
             raise UnknownInput("No program waits for input.")
         self._session.answer(pending.id, text)
 
+    async def usage(self) -> Chunk:
+        """What the conversation has cost, and its last turn."""
+        now = Snapshot() if self._session is None else self._session.snapshot
+        return {**asdict(now.usage), "turn": asdict(now.turn_usage)}
+
     async def stop(self) -> bool:
         """Stop what goes on. Whether anything did."""
         run = self.run
@@ -251,15 +262,7 @@ class Core:
         if not messages and (self._session is None or not self._session.messages):
             return
         session = await self.session()
-        same = _common(session.messages, messages)
-        if same < len(session.messages):
-            session.reset()
-            same = 0
-        added = tuple(messages[same:])
-        if added:
-            opened = Opened(Conversation(session.id), added, tuple(_turns(added)), 0)
-            for chunk in chunks(opened):
-                session.stream.put(chunk)
+        session.rewrite(messages)
 
     async def undo(self) -> None:
         """Take back the last request and what came of it."""
@@ -304,8 +307,11 @@ class Core:
 
     # --- small things ------------------------------------------------------------------------------------------
 
-    def _runs_by_itself(self) -> bool:
-        return self._resolved is not None and self._resolved.settings.auto_run
+    def _runs_by_itself(self, proposal: Proposal) -> bool:
+        """Whether the settings let a proposal run that the caller has read past."""
+        if self._resolved is None or self._session is None:
+            return False
+        return self._session.policy.judge(proposal.cell, self._resolved.settings).verdict == "run"
 
     async def _free(self) -> None:
         if self._busy or (self.run is not None and not self.run.over):
@@ -323,19 +329,3 @@ class Core:
         proposal = self._waiting().snapshot.proposal
         assert proposal is not None
         return proposal.id
-
-
-def _common(present: Sequence[Message], wanted: Sequence[Message]) -> int:
-    """How many messages both begin with; ids and times do not count."""
-    same = 0
-    for one, other in zip(present, wanted, strict=False):
-        if (one.role, one.type, one.format, one.content) != (other.role, other.type, other.format, other.content):
-            break
-        same += 1
-    return same
-
-
-def _turns(messages: Sequence[Message]) -> list[int]:
-    """Where turns begin: where the person speaks after somebody else did."""
-    before = [None, *(message.role for message in messages)]
-    return [at for at, message in enumerate(messages) if at == 0 or (message.role == "user" and before[at] != "user")]

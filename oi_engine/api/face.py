@@ -10,6 +10,7 @@ from oi_engine.api.core import Core
 from oi_engine.api.hub import hub
 from oi_engine.api.kept import KeptList
 from oi_engine.api.parts import Llm
+from oi_engine.approval import Always
 from oi_engine.errors import InvalidMessage, SessionBusy
 from oi_engine.history.importing import messages_from_dicts
 from oi_engine.messages import Message
@@ -76,10 +77,19 @@ class Face(Attributes):
         """What the running program asks (``input()``): ``id``, ``prompt``, ``password``; see ``answer``."""
         return hub().call(self._core.question())
 
-    def approve(self, code: str | None = None, *, always: bool = False) -> None:
+    @property
+    def usage(self) -> dict[str, Any]:
+        """What the replies cost so far: ``prompt_tokens``, ``completion_tokens``, ``cost`` in US dollars.
+
+        ``cost`` is ``None`` where no price is known; ``turn`` has the same of the turn under way, or of the last one.
+        """
+        return hub().call(self._core.usage())
+
+    def approve(self, code: str | None = None, *, always: Always | bool = False) -> None:
         """Run the code that waits, or ``code`` in its place. Raises ``UnknownProposal`` where none waits.
 
-        With ``always`` the same code in the same place is not asked about again.
+        With ``always`` the same code in the same place is not asked about again: with ``True`` or ``"session"`` in this
+        conversation, with ``"here"`` until it is revoked (`%policy`).
         """
         hub().call(self._core.decide(code, always=always))
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-from attrs import NOTHING, define, field
+from attrs import define, evolve, field, frozen
 
 from oi_engine.api.kept import KeptList
-from oi_engine.computer.computer import RuntimeMaker
-from oi_engine.computer.custom_language import CustomLanguage, CustomRuntime
-from oi_engine.computer.languages import LANGUAGES, Language, canonical, language
+from oi_engine.computer.custom_language import CustomLanguage
+from oi_engine.computer.languages import LANGUAGES, Language, language
 from oi_engine.computer.runtime import Runtime
-from oi_engine.errors import InvalidSetting, LanguageUnavailable
+from oi_engine.computer.runtimes import RuntimeFactory
+from oi_engine.computer.sandbox import Confinement
+from oi_engine.errors import InvalidSetting
 
 
 @define(eq=False)
@@ -24,9 +26,9 @@ class Languages:
 
     def shown(self) -> list[Any]:
         """The list itself: built-in languages (``.name``, ``.aliases``) and classes."""
+        self._adopt()
         if self._default:
             self._kept.show(language for language in LANGUAGES if language.runs in ("kernel", "repl"))
-            self._default = False
         return self._kept.items
 
     def set(self, entries: Iterable[Any]) -> None:
@@ -35,37 +37,61 @@ class Languages:
         self._default = False
         self._kept.show(checked)
 
-    def names(self, installed: Sequence[str]) -> tuple[str, ...]:
-        """The names that the model is told: of the built-in languages, those that are installed."""
+    def offered(self) -> tuple[str | CustomLanguage, ...] | None:
+        """The languages as ``RuntimeFactory`` has them; ``None`` while the program has changed nothing.
+
+        Raises ``InvalidSetting`` for what was put into the list and is none.
+        """
+        self._adopt()
         if self._default:
-            return tuple(installed)
-        return tuple(
-            name
-            for name, entry in self._entries().items()
-            if not isinstance(entry, Language) or entry.name in installed
-        )
+            return None
+        checked = map(_checked, self._kept.items)
+        return tuple(entry.name if isinstance(entry, Language) else CustomLanguage.of(entry) for entry in checked)
 
-    def instructions(self) -> list[str]:
+    def _adopt(self) -> None:
+        """Go by the list from when it is changed in place."""
+        if self._default and self._kept.changed():
+            self._default = False
+
+
+@frozen
+class Offered:
+    """The runtimes of the languages that are in the list at the moment; see ``RuntimeFactory``."""
+
+    _list: Languages
+    _runtimes: RuntimeFactory
+
+    @property
+    def _now(self) -> RuntimeFactory:
+        return evolve(self._runtimes, offered=self._list.offered())
+
+    async def discover(self) -> tuple[str, ...]:
+        """Look for installed Jupyter kernels, where any language is offered."""
+        return await self._now.discover()
+
+    def languages(self) -> tuple[str, ...]:
+        """The languages that can run here."""
+        return self._now.languages()
+
+    def known_names(self) -> frozenset[str]:
+        """Every name and alias of theirs."""
+        return self._now.known_names()
+
+    def canonical(self, name: str) -> str | None:
+        """The language that is meant."""
+        return self._now.canonical(name)
+
+    def system_messages(self) -> tuple[str, ...]:
         """What the program's own languages add to the system message."""
-        found = (getattr(entry, "system_message", None) for entry in self._entries().values())
-        return [text for text in found if isinstance(text, str) and text]
+        return self._now.system_messages()
 
-    def maker(self, built_in: RuntimeMaker) -> RuntimeMaker:
-        """What makes the runtime of a language of this list."""
+    def runs_here(self, language: str) -> bool:
+        """Whether a language is the program's own."""
+        return self._now.runs_here(language)
 
-        def make(name: str, cwd: str) -> Runtime:
-            entry = None if self._default else self._entries().get(name, NOTHING)
-            if entry is NOTHING:
-                raise LanguageUnavailable(f"{name} is not among the languages of this interpreter.")
-            if entry is None or isinstance(entry, Language):
-                return built_in(name, cwd)
-            return CustomRuntime(CustomLanguage.of(entry))
-
-        return make
-
-    def _entries(self) -> dict[str, Any]:
-        """What runs each language. Raises ``InvalidSetting`` for what was put into the list and is none."""
-        return {_name(entry): entry for entry in map(_checked, self._kept.items)}
+    def make(self, language: str, cwd: str, spill: Path, confinement: Confinement | None = None) -> Runtime:
+        """The runtime of a language. Raises ``LanguageUnavailable``."""
+        return self._now.make(language, cwd, spill, confinement)
 
 
 def _checked(entry: Any) -> Any:
@@ -79,8 +105,3 @@ def _checked(entry: Any) -> Any:
         return entry
     CustomLanguage.of(entry)
     return entry
-
-
-def _name(entry: Any) -> str:
-    name = str(entry.name)
-    return canonical(name) or name.strip().lower()

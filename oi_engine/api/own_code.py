@@ -8,8 +8,6 @@ from typing import Any
 
 from attrs import define, field
 
-from oi_engine.approval import Cell
-from oi_engine.computer.languages import canonical
 from oi_engine.computer.runtime import Finished, InputRequest, Notice, Rich, RunEvent, Text
 from oi_engine.session.session import Session
 from oi_engine.stream import Entry, Stream
@@ -24,7 +22,10 @@ async def run_own_code(session: Session, language: str, code: str) -> list[dict[
     Neither the code nor its output is in the conversation: it may hold keys (``code-execution/usage``). Sending it is
     the approval.
     """
-    cell = Cell(session.id, canonical(language) or language, code, session.cwd)
+    naming = session.computer.naming
+    if naming.canonical(language) is None:
+        await session.computer.look_for_languages()
+    cell = await session.cell(naming.canonical(language) or language, code)
     output = _Output()
     async with aclosing(session.computer.run(session.gate.own(cell))) as events:
         async for event in events:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from attrs import define, field, frozen
 
+from oi_engine.approval import Proposal
 from oi_engine.errors import OiError
 from oi_engine.messages import Message
 from oi_engine.session.session import Session
@@ -75,7 +76,7 @@ class Run:
 
     _session: Session
     mode: Mode
-    _auto_run: Callable[[], bool]
+    _auto_run: Callable[[Proposal], bool]
     _shown: Shown | None = None
     _sink: Callable[[Chunk | None], None] = lambda chunk: None
     failure: str | None = field(default=None, init=False)
@@ -112,7 +113,7 @@ class Run:
         proposal = self._session.snapshot.proposal
         if proposal is None or proposal.id != proposal_id:
             return
-        if self._auto_run():
+        if self._auto_run(proposal):
             self._session.approve(proposal_id)
         elif self._shown is not None:
             self._shown.let_ask()

@@ -34,6 +34,7 @@ from typing import Any, Literal
 
 from attrs import frozen
 
+from oi_engine.computer.languages import canonical
 from oi_engine.computer.runtime import ActiveLine, Finished, Rich, RunEvent, Text
 from oi_engine.errors import InvalidSetting, KernelFailed, SessionBusy, UnknownInput
 
@@ -67,7 +68,7 @@ class CustomLanguage:
             if not callable(getattr(given, method, None)):
                 raise InvalidSetting(f"computer.languages: {title} has no method `{method}`.")
         return cls(
-            title.strip().lower(),
+            canonical(title) or title.strip().lower(),
             title,
             given,
             tuple(str(alias).lower() for alias in getattr(given, "aliases", None) or ()),

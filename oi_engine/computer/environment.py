@@ -23,6 +23,8 @@ from pathlib import Path
 
 from attrs import frozen
 
+from oi_engine.computer.sandbox import Confinement
+
 _ASK_SECONDS = 15.0
 _QUESTION = """
 import importlib.util, json, os, sys, sysconfig
@@ -56,15 +58,19 @@ class _Answer:
     managed: bool
 
 
-async def choose_python(setting: str | None, folder: Path, root: Path, env: Mapping[str, str]) -> Choice:
-    """Choose the Python for a session in ``folder`` of the workspace ``root``; ``env`` is what the kernel will have.
+async def choose_python(
+    setting: str | None, folder: Path, root: Path, env: Mapping[str, str], confinement: Confinement | None = None
+) -> Choice:
+    """Choose the Python for a session in ``folder`` of the workspace ``root``.
+
+    ``env`` is what the kernel will have; ``confinement`` its sandbox, in which a Python is asked too.
 
     Takes about 40 ms, for asking the Python. Never fails: the tool's own Python is always there.
     """
     for path, why in _candidates(setting, folder, root, env):
         if not os.access(path, os.X_OK) or path.is_dir():
             return _own(f"The Python of the setting computer.python is not there: {path}.", "Correct the setting.")
-        answer = await _ask(path, env)
+        answer = await _ask(path, env, confinement)
         if answer is None:
             return _own(f"{path} ({why}) does not work as a Python.", "Repair it or name another in computer.python.")
         if answer.ipykernel:
@@ -93,14 +99,14 @@ def _candidates(setting: str | None, folder: Path, root: Path, env: Mapping[str,
         yield Path(on_path), "python3 on the PATH"
 
 
-async def _ask(python: Path, env: Mapping[str, str]) -> _Answer | None:
+async def _ask(python: Path, env: Mapping[str, str], confinement: Confinement | None) -> _Answer | None:
     """What that Python has; ``None`` where it does not answer."""
+    command = [str(python), "-I", "-c", _QUESTION]
+    if confinement is not None:
+        command, env = confinement.command(command), confinement.environment(env)
     try:
         process = await asyncio.create_subprocess_exec(
-            python,
-            "-I",
-            "-c",
-            _QUESTION,
+            *command,
             env=dict(env),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -20,8 +20,11 @@ from attrs import define, field
 
 from oi_engine.computer.environment import choose_python
 from oi_engine.computer.kernel_link import Jupyter, KernelLink, load_jupyter, write_connection_file
-from oi_engine.computer.kernel_messages import Died, Idle, Inbox, Input, Item, Replied, death
+from oi_engine.computer.kernel_looks import completions_of, inspection_of
+from oi_engine.computer.kernel_messages import Died, Idle, Inbox, Input, Item, Replied, death, failure_of
 from oi_engine.computer.kernel_process import PLAIN_TERMINAL, KernelProcess, KernelSpec, RuntimeFolder, environment_of
+from oi_engine.computer.looks import LONGEST_CODE, Completion, Completions, Inspection
+from oi_engine.computer.python_path import path_at, unfinished_at
 from oi_engine.computer.runtime import (
     END_OF_INPUT,
     ActiveLine,
@@ -32,6 +35,7 @@ from oi_engine.computer.runtime import (
     RunEvent,
     Text,
 )
+from oi_engine.computer.sandbox import Confinement
 from oi_engine.errors import KernelFailed, UnknownInput
 
 _START_SECONDS = 60.0
@@ -61,13 +65,20 @@ class JupyterKernel:
     """A language behind a Jupyter kernel; a ``Runtime``.
 
     ``spec`` is asked for when the process starts, not before. ``spill_folder`` is where output goes that is too much;
-    without one it goes to the kernel's own folder and is gone when the kernel is closed.
+    without one it goes to the kernel's own folder and is gone when the kernel is closed. ``confinement``: the sandbox
+    that it runs in.
     """
 
     def __init__(
-        self, spec: Callable[[], Awaitable[KernelSpec]], *, cwd: Path, spill_folder: Path | None = None
+        self,
+        spec: Callable[[], Awaitable[KernelSpec]],
+        *,
+        cwd: Path,
+        spill_folder: Path | None = None,
+        confinement: Confinement | None = None,
     ) -> None:
         self._spec = spec
+        self._confinement = confinement
         self._cwd = cwd
         self._spill_folder = spill_folder
         self._process: KernelProcess | None = None
@@ -91,7 +102,7 @@ class JupyterKernel:
             await self._discard()
             spec = await self._spec()
             jupyter = await load_jupyter()
-            process = self._process = KernelProcess(spec, RuntimeFolder())
+            process = self._process = KernelProcess(spec, RuntimeFolder(), self._confinement)
             try:
                 await self._bring_up(jupyter, process)
             except BaseException:
@@ -138,11 +149,34 @@ class JupyterKernel:
                     await asyncio.wait_for(self._process.supervised.wait_death(), _POLITE_SECONDS)
             await self._discard()
 
+    async def complete(self, code: str, cursor: int) -> Completions:
+        """What could stand at ``cursor``; see ``Looks.complete``. The kernel's own word (``complete_request``).
+
+        A cell that begins meanwhile waits until the kernel has answered: the protocol has one queue for both.
+        """
+        return completions_of(await self._look("shell", "complete_request", {"code": code, "cursor_pos": cursor}))
+
+    async def inspect(self, code: str, cursor: int) -> Inspection | None:
+        """Nothing: what a kernel's own ``inspect_request`` calls is not known."""
+        return None
+
+    async def _look(self, channel: str, kind: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The reply of an idle kernel to a request that runs nothing; nothing where there is none in time."""
+        if self._link is None or not self.alive or self._current is not None or self._starting.locked():
+            return {}
+        try:
+            return await self._link.look(channel, kind, content)
+        except TimeoutError:
+            return {}
+
     async def _bring_up(self, jupyter: Jupyter, process: KernelProcess) -> None:
         """Start the process, connect to it and wait until it answers."""
         folder = process.folder
         connection_file = folder.path / "connection.json"
         sockets = folder.sockets if folder.takes_sockets and process.spec.speaks_ipc else None
+        if sockets is None and self._confinement is not None and not self._confinement.sandbox.network:
+            problem = f"The {process.spec.name} can be reached by the network alone, which its sandbox has not."
+            raise KernelFailed(problem, "Allow the network for this session (oi.sandbox.allow), or leave it.")
         write_connection_file(jupyter, connection_file, sockets)
         await process.start(connection_file, self._spill_folder or folder.path / "spill", self._cwd)
         self._inbox = inbox = Inbox()
@@ -184,6 +218,9 @@ class JupyterKernel:
                 yield event
         for event in self._tidy(run):
             yield event
+        if run.reply["status"] == "error" and not run.interrupted.is_set():
+            for failure in failure_of(run.reply):
+                yield failure
         if any(payload.get("source") == "ask_exit" for payload in run.reply.get("payload", ())):
             await self._discard()
             yield Finished("died", "the program left the kernel")
@@ -221,8 +258,9 @@ class JupyterKernel:
             yield Text(words, "stderr")
         for event in self._tidy(run):
             yield event
+        over = self._process.limit_passed if self._process else ""
         await self._discard()
-        yield Finished("died", death(status))
+        yield Finished("died", over or death(status))
 
     def _tidy(self, run: _Run) -> list[RunEvent]:
         """What must be taken back at the end."""
@@ -321,9 +359,10 @@ class PythonKernel(JupyterKernel):
         root: Path | None = None,
         python: str | None = None,
         spill_folder: Path | None = None,
+        confinement: Confinement | None = None,
     ) -> None:
         async def spec() -> KernelSpec:
-            choice = await choose_python(python, cwd, root or cwd, env)
+            choice = await choose_python(python, cwd, root or cwd, env, confinement)
             argv = (choice.python, _KERNEL_START, "{connection_file}", "{spill_folder}", "{stdout}", "{stderr}")
             return KernelSpec(
                 "Python kernel",
@@ -338,7 +377,26 @@ class PythonKernel(JupyterKernel):
                 notice=choice.notice,
             )
 
-        super().__init__(spec, cwd=cwd, spill_folder=spill_folder)
+        super().__init__(spec, cwd=cwd, spill_folder=spill_folder, confinement=confinement)
+
+    async def complete(self, code: str, cursor: int) -> Completions:
+        """What could stand at ``cursor``, without a call of the person's code; see ``kernel_side.looks``."""
+        typed = unfinished_at(code, cursor) if len(code) <= LONGEST_CODE else None
+        if typed is None:
+            return Completions()
+        owner = typed.owner and {"root": typed.owner.root, "steps": typed.owner.steps}
+        asked = {"kind": typed.kind, "prefix": typed.prefix, "owner": owner}
+        reply = await self._look("control", "oi_complete_request", asked)
+        items = tuple(Completion(*item) for item in reply.get("items", ()))
+        return Completions(items, typed.start, cursor, bool(reply.get("more")))
+
+    async def inspect(self, code: str, cursor: int) -> Inspection | None:
+        """What the name at ``cursor`` stands for, without a call of the person's code; see ``kernel_side.looks``."""
+        path = path_at(code, cursor) if len(code) <= LONGEST_CODE else None
+        if path is None:
+            return None
+        reply = await self._look("control", "oi_inspect_request", {"root": path.root, "steps": path.steps})
+        return inspection_of(reply, code, path) if reply else None
 
 
 def _finished(run: _Run, reply: Mapping[str, Any]) -> Finished:

@@ -16,6 +16,7 @@ from typing import Any
 from attrs import frozen
 
 from oi_engine.computer.kernel_messages import Idle, Inbox, Input, events_of
+from oi_engine.computer.looks import LOOK_SECONDS
 
 _log = logging.getLogger(__name__)
 
@@ -95,6 +96,8 @@ class KernelLink:
         self._ready = asyncio.Event()
         self._heard: set[str] = set()
         self._held: dict[str, Input] = {}
+        self._cell = ""
+        self._looks: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
         self._interrupts = 0
         self._interrupts_done = asyncio.Event()
         takers = {
@@ -133,7 +136,19 @@ class KernelLink:
             # A failed cell must not make the kernel refuse the next one: nothing is queued behind it.
             "stop_on_error": False,
         }
-        return self._send("shell", "execute_request", content)
+        self._cell = self._send("shell", "execute_request", content)
+        return self._cell
+
+    async def look(self, channel: str, kind: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Send a request that runs nothing; the content of its reply. Raises ``TimeoutError`` (``LOOK_SECONDS``)."""
+        reply: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        request = self._send(channel, kind, content)
+        self._looks[request] = reply
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                return await reply
+        finally:
+            del self._looks[request]
 
     def answer(self, text: str) -> None:
         """The person's line."""
@@ -157,7 +172,7 @@ class KernelLink:
         self._send("control", "shutdown_request", {"restart": False})
 
     async def close(self) -> None:
-        """Close the sockets."""
+        """Close the sockets. Who waits for the reply to a look waits until its time is over."""
         for task in self._tasks:
             task.cancel()
         await asyncio.wait(self._tasks)
@@ -198,7 +213,8 @@ class KernelLink:
 
     def _take_iopub(self, kind: str, content: Mapping[str, Any], request: str) -> None:
         if kind == "status" and content["execution_state"] == "idle":
-            self._inbox.put(Idle(request))
+            if request == self._cell:
+                self._inbox.put(Idle(request))
             self._release(request)
         for event in events_of(kind, content):
             self._inbox.put(event)
@@ -206,6 +222,7 @@ class KernelLink:
     def _take_shell(self, kind: str, content: Mapping[str, Any], request: str) -> None:
         if kind == "execute_reply":
             self._on_reply(request, content)
+        self._take_look(content, request)
 
     def _take_stdin(self, kind: str, content: Mapping[str, Any], request: str) -> None:
         if kind == "input_request":
@@ -225,3 +242,9 @@ class KernelLink:
             self._interrupts -= 1
             if self._interrupts == 0:
                 self._interrupts_done.set()
+        self._take_look(content, request)
+
+    def _take_look(self, content: Mapping[str, Any], request: str) -> None:
+        reply = self._looks.get(request)
+        if reply is not None and not reply.done():
+            reply.set_result(content)

@@ -1,6 +1,6 @@
 """Jupyter's messages in the words of ``runtime``, and the queue in which they wait for the reader of a run.
 
-The messages are those of the Jupyter messaging protocol 5.3, and the two that ``kernel_start`` adds.
+The messages are those of the Jupyter messaging protocol 5.3, and what ``kernel_start`` adds to them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from attrs import frozen
 
-from oi_engine.computer.runtime import ActiveLine, Rich, RunEvent, Spilled, Text
+from oi_engine.computer.runtime import ActiveLine, Failure, Rich, RunEvent, Spilled, Text
 
 _BACKLOG = 256
 """Messages that wait for the reader; what comes after them waits in the kernel."""
@@ -93,9 +93,9 @@ def events_of(kind: str, content: Mapping[str, Any]) -> list[RunEvent]:
     ``clear_output`` says nothing: what was printed stays, since the model has read it.
     """
     if kind == "stream":
-        return [Text(content["text"], "stderr" if content["name"] == "stderr" else "stdout")]
+        return _written(content["text"], "stderr" if content["name"] == "stderr" else "stdout", content.get("oi_lines"))
     if kind in ("execute_result", "display_data", "update_display_data"):
-        return _shown(content["data"])
+        return _shown(content["data"], content.get("oi_line") or None)
     if kind == "error":
         lines = content["traceback"] or [f"{content['ename']}: {content['evalue']}"]
         return [Text("\n".join(lines) + "\n", "traceback")]
@@ -106,19 +106,35 @@ def events_of(kind: str, content: Mapping[str, Any]) -> list[RunEvent]:
     return []
 
 
-def _shown(data: Mapping[str, Any]) -> list[RunEvent]:
+def _written(text: str, stream: Literal["stdout", "stderr"], lines: list[tuple[int, int]] | None) -> list[RunEvent]:
+    """Printed text, parted by the lines that wrote it, where the kernel says which."""
+    parts: list[RunEvent] = []
+    at = 0
+    for line, size in lines or [(0, len(text))]:
+        parts.append(Text(text[at : at + size], stream, line or None))
+        at += size
+    return parts
+
+
+def _shown(data: Mapping[str, Any], line: int | None) -> list[RunEvent]:
     """The richest form, and beside markup the plain one too, which is what the model reads."""
     found = next((mime for mime in _RICH if mime in data), None)
     text = data.get("text/markdown") or data.get("text/plain") or ""
-    plain: list[RunEvent] = [Text(f"{text}\n", "result")] if text else []
+    plain: list[RunEvent] = [Text(f"{text}\n", "result", line)] if text else []
     if found is None:
         return plain
     type_, form = _RICH[found]
     # The protocol allows a text as a list of lines.
     value = "".join(data[found])
     if type_ == "image":
-        return [Rich(type_, form, value.strip())]
-    return [*plain, Rich(type_, form, value)]
+        return [Rich(type_, form, value.strip(), line)]
+    return [*plain, Rich(type_, form, value, line)]
+
+
+def failure_of(reply: Mapping[str, Any]) -> list[Failure]:
+    """Where the cell failed, as far as its reply tells."""
+    place = reply.get("oi_failure")
+    return [Failure(**{"name": str(reply["ename"]), "message": str(reply["evalue"]), **place})] if place else []
 
 
 def death(status: int) -> str:

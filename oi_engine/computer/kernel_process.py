@@ -14,6 +14,7 @@ from typing import Literal
 
 from attrs import frozen
 
+from oi_engine.computer.sandbox import Confinement, limit_passed
 from oi_engine.computer.supervised import Supervised, start_supervised
 
 Stream = Literal["stdout", "stderr"]
@@ -120,8 +121,9 @@ class _Output:
 class KernelProcess:
     """A kernel under its supervisor. Until ``hand_over`` its own output is read here; afterwards by the kernel."""
 
-    def __init__(self, spec: KernelSpec, folder: RuntimeFolder) -> None:
+    def __init__(self, spec: KernelSpec, folder: RuntimeFolder, confinement: Confinement | None = None) -> None:
         self.spec, self.folder = spec, folder
+        self._confinement = confinement
         self.supervised: Supervised | None = None
         self._said = ""
         self._on_text: Callable[[Stream, str], None] | None = None
@@ -139,15 +141,31 @@ class KernelProcess:
         argv = [_replaced(argument, places) for argument in self.spec.argv]
         env = {**self.spec.env, "IPYTHONDIR": str(self.folder.path / "ipython")}
         readers = (stdout.reader, stderr.reader) if self.spec.reads_own_output else ()
+        confinement = self._confinement
+        if confinement is not None:
+            # The last one: what is inside must not tell the owner where to connect to.
+            confinement = confinement.sharing((self.folder.path, True), (spill_folder, True), (connection_file, False))
         try:
             self.supervised = await start_supervised(
-                argv, env=env, cwd=cwd, stdout=stdout.writer, stderr=stderr.writer, pass_fds=readers
+                argv,
+                env=env,
+                cwd=cwd,
+                stdout=stdout.writer,
+                stderr=stderr.writer,
+                pass_fds=readers,
+                confinement=confinement,
             )
         finally:
             for output in self._outputs:
                 os.close(output.writer)
         for output in self._outputs:
             output.begin()
+
+    @property
+    def limit_passed(self) -> str:
+        """The limit of the sandbox that ended the process, in words; empty where none did."""
+        over = self.supervised.over if self.supervised else ""
+        return limit_passed(over, self._confinement) if over else ""
 
     @property
     def alive(self) -> bool:

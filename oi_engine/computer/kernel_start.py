@@ -6,6 +6,14 @@ The two descriptors are the reading ends of the pipes that are the process's own
 processes and C code write is read here and joins the cell's output in its place; when this process dies, the owner,
 which holds the same ends, reads the last words.
 
+``kernel_side`` is loaded from beside it; the requests of ``kernel_side.looks`` are described there.
+
+To Jupyter's messages is added, where it is known: to ``stream`` ``"oi_lines": [[line, characters], …]``, the lines of
+the cell that wrote the text, 0 for a part that none of them did; to ``execute_result``, ``display_data`` and
+``update_display_data`` ``"oi_line": line``; to ``execute_reply`` ``"oi_failure": {"line": int, "column"?: int,
+"end_line"?: int, "end_column"?: int, "message"?: str}``, where in the cell it failed (lines from 1, columns in
+characters from 0).
+
 Beside Jupyter's messages, two of our own go out on iopub, with the cell's request as their parent:
 
 - ``oi_active_line`` ``{"line": int}``: the line of the cell, from 1, that runs now; only changes are sent;
@@ -19,6 +27,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import faulthandler
+import importlib.util
 import os
 import select
 import signal
@@ -26,6 +35,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -45,8 +55,6 @@ RICH = ("image/png", "image/jpeg", "image/svg+xml", "text/html", "text/markdown"
 """What the owner can show beside plain text; of other forms nothing is sent."""
 FLUSH_SECONDS = 0.02
 """How long printed text may wait for more of it."""
-SAMPLE_SECONDS = 0.05
-"""How often the active line is looked up."""
 _PIPE_READ, _PIPE_ROUNDS = 65_536, 4  # a pipe holds 64 KiB: what is there now is had in two rounds
 
 
@@ -118,8 +126,9 @@ def sound(text: str) -> str:
 class Output:
     """Printed text on its way out: bounded, in order, in messages of bounded size."""
 
-    def __init__(self, stream_class: Any, folder: str) -> None:
-        self._folder = folder
+    def __init__(self, stream_class: Any, folder: str, written: Any) -> None:
+        self._folder, self._written = folder, written
+        self.line: Callable[[], int] = int
         self._lock = threading.RLock()
         self._cap = Cap(LATE_LIMIT, None)
         self._last: Any = None
@@ -134,7 +143,7 @@ class Output:
             if not isinstance(text, str):
                 return output._write(stream, text)  # raises, in the stream's own words
             output.drain()
-            output.write(stream, sound(text))
+            output.write(stream, sound(text), output.line() if output._written.left else 0)
             return len(text)
 
         def flush(stream: Any) -> None:
@@ -157,8 +166,8 @@ class Output:
         with self._lock:
             self._push(stream)
 
-    def write(self, stream: Any, text: str) -> None:
-        """Put text on a stream, piece by piece, as far as the cell may send it."""
+    def write(self, stream: Any, text: str, line: int = 0) -> None:
+        """Put text on a stream, piece by piece, as far as the cell may send it. ``line``: that of the cell."""
         with self._lock:
             text = self._cap.take(text)
             if self._last is not None and self._last is not stream and text:
@@ -169,6 +178,7 @@ class Output:
                 piece, text = text[: PIECE - self._unsent], text[PIECE - self._unsent :]
                 self._unsent += len(piece)
                 self._write(stream, piece)
+                self._written.note(stream.name, line, len(piece))
                 if self._unsent == PIECE:
                     self._unsent = 0
                     self.push(stream)
@@ -177,6 +187,7 @@ class Output:
         """In a forked child another thread may have held the lock, and the pipes are the parent's to read."""
         self._lock = threading.RLock()
         self.pipes = []
+        self._written.forget()
 
     def drain(self) -> None:
         """Take in what child processes have written until now."""
@@ -188,6 +199,7 @@ class Output:
         self.drain()
         with self._lock:
             self._cap = Cap(TEXT_LIMIT, self._folder)
+            self._written.begin()
 
     def tell(self) -> dict[str, Any] | None:
         """The content of ``oi_spilled``, where the cell printed too much since the last time."""
@@ -251,92 +263,23 @@ class Pipe:
             self.drain()
 
 
-class ActiveLine:
-    """Looks from a thread of its own at the line where the main thread is: the program itself is not slowed down."""
-
-    def __init__(self, shell: Any, kernel: Any) -> None:
-        self._kernel = kernel
-        self._main = threading.main_thread().ident
-        self._file: str | None = None
-        self._parent: Any = None
-        self._running = threading.Event()
-        self._ended = threading.Event()
-        remember = shell.compile.cache
-
-        def cache(*arguments: Any, **named: Any) -> Any:
-            name = remember(*arguments, **named)
-            if self._file is None:
-                self._file = name
-            return name
-
-        shell.compile.cache = cache
-        threading.Thread(target=self._sample, name="oi-active-line", daemon=True).start()
-
-    def begin(self, parent: Any) -> None:  # ``parent`` is the cell's request
-        self._file, self._parent = None, parent
-        self._ended.clear()
-        self._running.set()
-
-    def end(self) -> None:
-        self._running.clear()
-        self._ended.set()
-
-    def place(self, trace: Any) -> str:
-        """Where in the cell a traceback is, in words."""
-        lines = [line for frame, line in traceback.walk_tb(trace) if frame.f_code.co_filename == self._file]
-        return f" at line {lines[-1]}" if lines else ""
-
-    def _sample(self) -> None:
-        while True:
-            self._running.wait()
-            shown = None
-            while not self._ended.wait(SAMPLE_SECONDS):
-                name, parent = self._file, self._parent
-                line = self._line(name) if name else None
-                if line is not None and (line, name) != shown and not self._ended.is_set():
-                    shown = (line, name)
-                    self._kernel.session.send(self._kernel.iopub_socket, "oi_active_line", {"line": line}, parent)
-
-    def _line(self, name: str) -> int | None:
-        frame = sys._current_frames().get(self._main)  # type: ignore[arg-type]
-        while frame is not None:
-            if frame.f_code.co_filename == name:
-                return frame.f_lineno
-            frame = frame.f_back
-        return self._awaited_line(name)
-
-    def _awaited_line(self, name: str) -> int | None:
-        """The line of a cell that waits in ``await``: it is in no thread's stack."""
-        try:
-            tasks = asyncio.all_tasks(self._kernel.io_loop.asyncio_loop)
-        except RuntimeError:
-            return None  # the tasks changed all the while
-        for task in tasks:
-            line: int | None = None
-            coroutine: Any = task.get_coro()
-            while coroutine is not None and hasattr(coroutine, "cr_frame"):
-                frame = coroutine.cr_frame
-                if frame is not None and frame.f_code.co_filename == name:
-                    line = frame.f_lineno
-                coroutine = coroutine.cr_await
-            if line is not None:
-                return line
-        return None
-
-
 class Bounds:
     """Keeps every message within bounds: images and markup by the cell, any other text by itself."""
 
-    def __init__(self, session: Any, folder: str) -> None:
+    def __init__(self, session: Any, folder: str, written: Any) -> None:
         self._folder = folder
+        self.line: Callable[[], int] = int
         self._room = RICH_LIMIT
         serialize = session.serialize
 
         def bounded(message: Any, *arguments: Any, **named: Any) -> Any:
             kind, content = message.get("msg_type"), message.get("content")
             if kind in ("display_data", "update_display_data", "execute_result"):
-                message = {**message, "content": {**content, "data": self._within_room(content["data"])}}
-            elif kind != "stream":
+                line = {"oi_line": self.line()}
+                message = {**message, "content": {**content, "data": self._within_room(content["data"]), **line}}
+            elif kind == "stream":
+                message = {**message, "content": written.told(content)}
+            else:
                 message = {**message, "content": self._cut(content)}
             return serialize(message, *arguments, **named)
 
@@ -388,10 +331,20 @@ def keep_line_numbers(lines: list[str]) -> list[str]:
     return lines
 
 
-def prepare(kernel: Any, output: Output, bounds: Bounds) -> None:
+def load_beside() -> tuple[Any, Any]:
+    """``kernel_side.lines`` and ``.looks``, under a name that no package of the workspace has."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernel_side")
+    path = os.path.join(folder, "__init__.py")
+    spec: Any = importlib.util.spec_from_file_location("_oi_kernel_side", path, submodule_search_locations=[folder])
+    package = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
+    return importlib.import_module(f"{spec.name}.lines"), importlib.import_module(f"{spec.name}.looks")
+
+
+def prepare(kernel: Any, output: Output, bounds: Bounds, active: Any) -> None:
     """Tie what is done at a cell's beginning and end to the kernel's own way to run a cell."""
     shell = kernel.shell
-    active = ActiveLine(shell, kernel)
+    output.line = bounds.line = active.writing
     transforms = shell.input_transformer_manager.cleanup_transforms
     for number, transform in enumerate(transforms):
         if getattr(transform, "__name__", "") == "leading_empty_lines":
@@ -403,7 +356,7 @@ def prepare(kernel: Any, output: Output, bounds: Bounds) -> None:
         if spilled is not None:
             kernel.session.send(kernel.iopub_socket, "oi_spilled", spilled, kernel.get_parent())
 
-    async def do_execute(*arguments: Any, **named: Any) -> Any:
+    async def do_execute(code: str, *arguments: Any, **named: Any) -> Any:
         # A signal handler makes the loop wake up at any signal; without one, an interrupt of a cell in ``await`` is
         # noticed only when something else happens. SIGWINCH does nothing by itself.
         asyncio.get_running_loop().add_signal_handler(signal.SIGWINCH, bool)
@@ -411,10 +364,12 @@ def prepare(kernel: Any, output: Output, bounds: Bounds) -> None:
         handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
         output.begin()
         bounds.begin()
-        active.begin(kernel.get_parent())
+        active.begin(kernel.get_parent(), code)
         signal.signal(signal.SIGINT, handler)
         try:
-            return await execute(*arguments, **named)
+            reply = await execute(code, *arguments, **named)
+            place = active.failure() if reply.get("status") == "error" else None
+            return {**reply, "oi_failure": place} if place else reply
         finally:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             active.end()
@@ -479,14 +434,17 @@ def main(connection_file: str, folder: str, stdout: int, stderr: int) -> None:
     ZMQInteractiveShell._tee = lambda self, channel: nullcontext()
     kept = {"ename": "", "evalue": "", "traceback": []}
     ZMQInteractiveShell._format_exception_for_storage = lambda self, *_: kept
-    output = Output(OutStream, folder)
+    lines, looks = load_beside()
+    written = lines.Written()
+    output = Output(OutStream, folder, written)
     output.push_out_before(IOPubThread)
     app = configured(IPKernelApp)
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # else the debugger prints a warning into the first cell
     try:
         app.initialize(["-f", connection_file])
-        bounds = Bounds(app.kernel.session, folder)
-        prepare(app.kernel, output, bounds)
+        bounds = Bounds(app.kernel.session, folder, written)
+        prepare(app.kernel, output, bounds, lines.ActiveLine(app.kernel.shell, app.kernel))
+        looks.Looker(app.kernel)
     except BaseException:  # noqa: BLE001 - the threads of a kernel half made would keep the process from ending
         traceback.print_exc(file=sys.__stderr__)
         os._exit(1)

@@ -12,13 +12,14 @@ import string
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
-from oi_engine.computer.kernel import JupyterKernel
-from oi_engine.computer.kernel_link import find_kernelspecs
-from oi_engine.computer.kernel_process import PLAIN_TERMINAL, KernelSpec
+if TYPE_CHECKING:
+    from oi_engine.computer.kernel import JupyterKernel
+    from oi_engine.computer.kernel_process import KernelSpec
+    from oi_engine.computer.sandbox import Confinement
 
 _PYTHONS = {"python", f"python{sys.version_info[0]}", f"python{sys.version_info[0]}.{sys.version_info[1]}"}
 _QUIET = {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}
@@ -36,16 +37,21 @@ class InstalledKernel:
     env: Mapping[str, str]
     interrupt_by_signal: bool
 
-    def runtime(self, *, cwd: Path, env: Mapping[str, str], spill_folder: Path) -> JupyterKernel:
+    def runtime(
+        self, *, cwd: Path, env: Mapping[str, str], spill_folder: Path, confinement: Confinement | None = None
+    ) -> JupyterKernel:
         """Its runtime, not yet started."""
+        from oi_engine.computer.kernel import JupyterKernel  # late, as it takes a while
 
         async def spec() -> KernelSpec:
             return self.spec(env)
 
-        return JupyterKernel(spec, cwd=cwd, spill_folder=spill_folder)
+        return JupyterKernel(spec, cwd=cwd, spill_folder=spill_folder, confinement=confinement)
 
     def spec(self, env: Mapping[str, str]) -> KernelSpec:
         """How it is started in the environment ``env``."""
+        from oi_engine.computer.kernel_process import PLAIN_TERMINAL, KernelSpec
+
         own = {name: string.Template(value).safe_substitute(env) for name, value in self.env.items()}
         return KernelSpec(
             f"{self.title} kernel",
@@ -65,6 +71,8 @@ class InstalledKernels:
 
     async def look(self) -> dict[str, InstalledKernel]:
         """Look for them, and remember what was found."""
+        from oi_engine.computer.kernel_link import find_kernelspecs
+
         read = [_installed(name, entry) for name, entry in (await find_kernelspecs()).items()]
         self.found = {kernel.name: kernel for kernel in read if kernel is not None}
         return self.found

@@ -15,7 +15,7 @@ from typing import Literal
 
 from attrs import evolve
 
-from oi_engine.computer.runtime import Finished, InputRequest, Notice, Rich, RunEvent, Spilled, Text
+from oi_engine.computer.runtime import Failure, Finished, InputRequest, Notice, Rich, RunEvent, Spilled, Text
 from oi_engine.computer.spill import SpillFile, create_private
 from oi_engine.messages import new_id
 from oi_engine.safety.sanitize import Sanitizer, collapse_carriage_returns, sanitize
@@ -48,6 +48,7 @@ class OutputLimiter:
         name = new_id("cell")
         self._sanitizers: dict[Stream, Sanitizer] = {}
         self._stream: Stream = "stdout"
+        self._line: int | None = None
         self._lines = _Lines()
         self._room = head
         self._shown: list[str] = []  # what went on at once, for the file, should there be one
@@ -62,8 +63,11 @@ class OutputLimiter:
     def feed(self, event: RunEvent) -> list[RunEvent]:
         """What goes on because of ``event``: nothing, the event, or others. ``Finished`` brings all that was held."""
         match event:
-            case Text(text, stream):
-                return self._text(stream, text)
+            case Text(text, stream, line):
+                # What a line has left unfinished is that line's.
+                before = self._flush() if line != self._line else []
+                self._line = line
+                return [*before, *self._text(stream, text)]
             case Rich():
                 return [*self._flush(), *self._gallery.feed(event)]
             case InputRequest(prompt):
@@ -74,6 +78,8 @@ class OutputLimiter:
                 return [*self._flush(), Notice(_brief(text))]
             case Spilled(omitted, path):
                 return self._elsewhere_too(omitted, path)
+            case Failure(name=name, message=message):
+                return [*self._flush(), evolve(event, name=_brief(name), message=_brief(message))]
             case Finished(detail=detail):
                 return [*self.finish(), evolve(event, detail=_brief(detail))]
             case _:
@@ -114,7 +120,7 @@ class OutputLimiter:
                 self._room -= len(live)
                 self._shown.append(live)
                 self._line_open = not live.endswith("\n")
-                events.append(Text(live, stream))
+                events.append(Text(live, stream, self._line))
             if len(live) < len(text):
                 events += self._hold(stream, text[len(live) :])
         return events

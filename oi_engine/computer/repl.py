@@ -34,7 +34,8 @@ from oi_engine.computer.runtime import (
     RunEvent,
     Text,
 )
-from oi_engine.computer.supervised import Supervised, start_supervised
+from oi_engine.computer.sandbox import Confinement, limit_passed
+from oi_engine.computer.supervised import Supervised, ending, start_supervised
 from oi_engine.computer.waiting import foreground_processes, foreground_waits
 from oi_engine.errors import KernelFailed, LanguageUnavailable, SessionBusy, UnknownInput
 
@@ -85,10 +86,19 @@ class ReplRuntime:
     """One language's live process behind the driver protocol; see ``Runtime`` in ``runtime.py``.
 
     ``cwd``: where it starts. ``env``: its environment, to which the terminal's is added; ``None``: this process's.
+    ``confinement``: the sandbox that it runs in.
     """
 
-    def __init__(self, driver: Driver, *, cwd: str | os.PathLike[str], env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        driver: Driver,
+        *,
+        cwd: str | os.PathLike[str],
+        env: Mapping[str, str] | None = None,
+        confinement: Confinement | None = None,
+    ) -> None:
         self._driver = driver
+        self._confinement = confinement
         self._cwd = cwd
         self._env = dict(os.environ if env is None else env)
         self._live: _Live | None = None
@@ -241,6 +251,7 @@ class ReplRuntime:
                 stderr=terminal.slave,
                 pass_fds=given,
                 tty=terminal.slave,
+                confinement=self._confinement and self._confinement.sharing((self._cells_folder(), False)),
             )
         except BaseException:  # a cancellation, too, leaves no descriptor open
             terminal.close()
@@ -261,9 +272,12 @@ class ReplRuntime:
         return {**self._env, **ENVIRONMENT, **self._driver.environment, **numbers}
 
     def _file(self) -> Path:
+        return self._cells_folder() / f"cell-{next(self._cells)}{self._driver.suffix}"
+
+    def _cells_folder(self) -> Path:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="oi-"))
-        return self._folder / f"cell-{next(self._cells)}{self._driver.suffix}"
+        return self._folder
 
     async def _end(self) -> None:
         """End the process, if there is one, and let go of everything that belonged to it."""
@@ -283,7 +297,8 @@ class ReplRuntime:
         """The driver's process ended by itself."""
         if live is not self._live:
             return
-        detail = _described(status)
+        over = live.process.over
+        detail = limit_passed(over, self._confinement) if over else ending(status)
         if not live.ready.done():
             live.ready.set_exception(KernelFailed(f"it ended with {detail}"))
         self._drain(live)
@@ -481,13 +496,3 @@ def _kill(pid: int, number: int) -> None:
     # It may have ended a moment ago, or belong to another user.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
-
-
-def _described(status: int) -> str:
-    """An exit status for a person; -N is signal N."""
-    if status >= 0:
-        return f"exit status {status}"
-    try:
-        return f"signal {signal.Signals(-status).name}"
-    except ValueError:
-        return f"signal {-status}"

@@ -17,10 +17,14 @@ END_OF_INPUT = "\x04"
 
 @frozen
 class Text:
-    """Output of the program, as it came: not yet sanitized, not yet bounded. ``stream`` tells errors apart."""
+    """Output of the program, as it came: not yet sanitized, not yet bounded. ``stream`` tells errors apart.
+
+    ``line``: the line of the cell, from 1, that wrote it, where that is known for certain.
+    """
 
     text: str
     stream: Literal["stdout", "stderr", "result", "traceback"] = "stdout"
+    line: int | None = None
 
 
 @frozen
@@ -35,12 +39,13 @@ class Rich:
     """Output that is more than text, already in LMC terms.
 
     ``type`` and ``format`` as in LMC messages: ``image`` with ``base64.png`` or ``base64.jpeg``, ``code`` with
-    ``html`` or ``javascript``; ``content`` is the base64 text or the source.
+    ``html`` or ``javascript``; ``content`` is the base64 text or the source. ``line`` as in ``Text``.
     """
 
     type: Literal["image", "code"]
     format: str
     content: str
+    line: int | None = None
 
 
 @frozen
@@ -72,6 +77,22 @@ class Notice:
 
 
 @frozen
+class Failure:
+    """Where in the cell's own text the error is that ended it; comes before ``Finished``, where it is known.
+
+    Of a Python traceback, the innermost place that is in the cell. Lines count from 1; columns from 0, in characters,
+    and ``end_column`` is behind the last one. ``name`` is the error's class, ``message`` what it says.
+    """
+
+    line: int
+    name: str
+    message: str = ""
+    column: int | None = None
+    end_line: int | None = None
+    end_column: int | None = None
+
+
+@frozen
 class Finished:
     """The cell ended; always the last event.
 
@@ -84,7 +105,7 @@ class Finished:
     detail: str = ""
 
 
-RunEvent = Text | ActiveLine | Rich | InputRequest | InputTaken | Spilled | Notice | Finished
+RunEvent = Text | ActiveLine | Rich | InputRequest | InputTaken | Spilled | Notice | Failure | Finished
 
 
 class Runtime(Protocol):

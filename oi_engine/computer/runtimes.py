@@ -4,18 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 from attrs import field, frozen
 
 from oi_engine.computer.custom_language import CustomLanguage, CustomRuntime
-from oi_engine.computer.kernel import PythonKernel
 from oi_engine.computer.kernelspecs import InstalledKernel, InstalledKernels
-from oi_engine.computer.languages import KNOWN_NAMES, LANGUAGES, Availability, available, canonical, driver, language
-from oi_engine.computer.repl import ReplRuntime
+from oi_engine.computer.languages import (
+    KNOWN_NAMES,
+    LANGUAGES,
+    Availability,
+    Naming,
+    available,
+    canonical,
+    driver,
+    language,
+)
 from oi_engine.computer.runtime import Runtime
+from oi_engine.computer.sandbox import Confinement
 from oi_engine.computer.shown import ShownRuntime
 from oi_engine.errors import LanguageUnavailable
 from oi_engine.settings import ComputerSettings
+
+
+class Runtimes(Naming, Protocol):
+    """What makes the runtimes of a session, and says which languages it has."""
+
+    def languages(self) -> tuple[str, ...]:
+        """Canonical names of the languages that can run here."""
+        ...
+
+    async def discover(self) -> tuple[str, ...]:
+        """Look for those that take a while to be found; ``languages`` after that."""
+        ...
+
+    def make(self, language: str, cwd: str, spill: Path, confinement: Confinement | None = None) -> Runtime:
+        """The runtime of a language, not yet started. Raises ``LanguageUnavailable``, with the remedy."""
+        ...
+
+    def runs_here(self, language: str) -> bool:
+        """Whether a language runs in this process itself, so that it cannot be put into a sandbox."""
+        ...
 
 
 @frozen
@@ -73,25 +102,44 @@ class RuntimeFactory:
         """What the custom languages add to the model's instructions."""
         return tuple(custom.system_message for custom in self._custom().values() if custom.system_message)
 
-    def make(self, language: str, cwd: str, spill: Path) -> Runtime:
+    def runs_here(self, language: str) -> bool:
+        """Whether it is a custom language."""
+        return (self.canonical(language) or language) in self._custom()
+
+    def make(self, language: str, cwd: str, spill: Path, confinement: Confinement | None = None) -> Runtime:
         """The runtime of ``language``, not yet started; long output goes to the folder ``spill``.
 
-        Raises ``LanguageUnavailable``, with the remedy.
+        With a ``confinement`` it runs in that sandbox. Raises ``LanguageUnavailable``, with the remedy.
         """
         name = self.canonical(language)
         if name is None:
             raise self._unknown(language)
         if (custom := self._custom().get(name)) is not None:
+            if confinement is not None:
+                raise LanguageUnavailable(f"{custom.title} runs in this program itself, and not in a sandbox.")
             return CustomRuntime(custom)
         if (kernel := self._kernel(name)) is not None:
-            return kernel.runtime(cwd=Path(cwd), env=self.env, spill_folder=spill)
+            return kernel.runtime(cwd=Path(cwd), env=self.env, spill_folder=spill, confinement=confinement)
         found = self._available(name)
         if not found.found:
             raise LanguageUnavailable(f"{language} cannot be run here.", found.remedy)
+        # Imported late: that takes a while, and a session without code needs neither.
         if name == "python":
-            return PythonKernel(cwd=Path(cwd), env=self.env, python=self.settings.python, spill_folder=spill)
+            from oi_engine.computer.kernel import PythonKernel
+
+            return PythonKernel(
+                cwd=Path(cwd),
+                env=self.env,
+                python=self.settings.python,
+                spill_folder=spill,
+                confinement=confinement,
+            )
+        from oi_engine.computer.repl import ReplRuntime
+
         repl = driver(name, shell=self.settings.shell, env=self.env)
-        return ShownRuntime(name) if repl is None else ReplRuntime(repl, cwd=cwd, env=self.env)
+        if repl is None:
+            return ShownRuntime(name)
+        return ReplRuntime(repl, cwd=cwd, env=self.env, confinement=confinement)
 
     def _custom(self) -> dict[str, CustomLanguage]:
         return {each.name: each for each in self.offered or () if isinstance(each, CustomLanguage)}

@@ -7,10 +7,12 @@
         env=env, cwd="/work",
         stdin=DEVNULL, stdout=fd, stderr=fd,   # as for subprocess.Popen: descriptors, DEVNULL, PIPE is not offered
         pass_fds=(4, 5),                # keep their numbers; close your own copies afterwards
+        confinement=confinement,        # optional: a sandbox around the command (``sandbox.Confinement``)
         tty=fd,                         # optional: becomes the controlling terminal of the command's new session
                                         # (and is not inherited under that number: give it as stdin, stdout, … too)
     )                                   # raises KernelFailed where the command cannot be run
     process.pid                         # of the command: a session and process group of its own
+    process.over                        # the limit of its sandbox that ended it: "memory", "processes" or nothing
     process.alive                       # whether the command is there still
     process.exit_status                 # None while it is; -N for signal N
     await process.wait_death()          # its exit status, at once when the command ends (any number of waiters)
@@ -32,6 +34,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from oi_engine.computer.sandbox import Confinement
 from oi_engine.errors import KernelFailed
 
 DEVNULL = subprocess.DEVNULL
@@ -45,6 +48,7 @@ class Supervised:
 
     def __init__(self, process: subprocess.Popen[bytes], lifeline: int, report: int) -> None:
         self.pid = 0
+        self.over = ""
         self.exit_status: int | None = None
         self._process = process
         self._lifeline: int | None = lifeline
@@ -128,6 +132,8 @@ class Supervised:
             self._started.set_result("")
         elif word == "failed":
             self._started.set_result(rest.partition(" ")[2])
+        elif word == "limit":
+            self.over = rest
         elif word == "exited":
             self._die(int(rest))
 
@@ -159,6 +165,16 @@ class Supervised:
             self._lifeline = None
 
 
+def ending(status: int) -> str:
+    """An exit status for a person; -N is signal N."""
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return f"signal {signal.Signals(-status).name}"
+    except ValueError:
+        return f"signal {-status}"
+
+
 async def start_supervised(
     argv: Sequence[str],
     *,
@@ -169,6 +185,7 @@ async def start_supervised(
     stderr: int = DEVNULL,
     pass_fds: Sequence[int] = (),
     tty: int | None = None,
+    confinement: Confinement | None = None,
 ) -> Supervised:
     """Start ``argv`` under a supervisor; see the module's docstring.
 
@@ -176,7 +193,21 @@ async def start_supervised(
     """
     options = [] if tty is None else ["--tty", str(tty)]
     files = (stdin, stdout, stderr)
-    supervised = _spawn(argv, options, dict(env), cwd, files, [*pass_fds, *([] if tty is None else [tty])])
+    given = [*pass_fds, *([] if tty is None else [tty])]
+    told: tuple[int, ...] = ()
+    if confinement is not None:
+        if sys.platform == "linux":
+            inner, writer = told = os.pipe()
+            options += ["--inner", str(inner), "--told", str(writer), *confinement.watched]
+            argv = confinement.command(argv, told=writer, tty=None if tty is None else 1)
+        else:
+            argv = confinement.command(argv)
+        env = confinement.environment(env)
+    try:
+        supervised = _spawn(argv, options, dict(env), cwd, files, [*given, *told])
+    finally:
+        for descriptor in told:
+            os.close(descriptor)
     try:
         await supervised._wait_started()
     except asyncio.CancelledError:

@@ -2,7 +2,8 @@
 
 ::
 
-    python -I -S supervisor.py --lifeline FD --report FD [--tty FD] -- command [argument …]
+    python -I -S supervisor.py --lifeline FD --report FD [--tty FD]
+        [--inner FD --told FD [--memory MB] [--processes N]] -- command [argument …]
 
 The command gets a session of its own and inherits every open descriptor but those named in the options. The one of
 ``--tty`` becomes its controlling terminal. When it ends, or when the last writer of the lifeline is
@@ -12,6 +13,12 @@ found in ``/proc``. Then the script exits with the command's status (128 + N aft
 
 The report is lines of ASCII: ``started PID`` or ``failed ERRNO TEXT`` (the command could not be run), then
 ``exited STATUS`` the moment that the command ends, -N for signal N, and end of file when all is gone.
+
+``--inner`` and ``--told``, the ends of a pipe, mean that the command is bubblewrap: what runs in it writes its process
+id, as it is in there, to ``told``. PID is then what that process is called out here, and its end is what is reported.
+``--memory`` and ``--processes`` bound what is in there, all together: memory that is its own (the proportional share of
+what processes have in common), and threads. They are looked at four times a second. Passing one is reported as
+``limit NAME``, and is the end.
 
 Should the script itself be killed with SIGKILL, the command dies with it (PR_SET_PDEATHSIG); what the command started
 may then live on. A descendant that another user owns (``sudo``) cannot be killed and is left after ``_GIVE_UP``.
@@ -29,6 +36,7 @@ import signal
 import sys
 import time
 
+_LOOK_SECONDS = 0.25
 _GIVE_UP = 3.0
 """Seconds after which descendants that do not die are left alone."""
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -40,17 +48,21 @@ def main(arguments: list[str]) -> int:
     """Run the command of ``arguments`` (as in the module's docstring) to its end; its exit status."""
     options, command = _parse(arguments)
     lifeline, report = options["--lifeline"], options["--report"]
-    for descriptor in options.values():
-        os.set_inheritable(descriptor, False)
+    for name in ("--lifeline", "--report", "--tty", "--inner"):
+        if name in options:
+            os.set_inheritable(options[name], False)
     wake, waker = _catch_signals()
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    child = _start(command, options.get("--tty"), report)
+    child = _start(command, options, report)
     if child is None:
         return _NOT_STARTED
+    limits = _Limits(options.get("--memory"), options.get("--processes"), report)
     _let_go_of_descriptors({lifeline, report, wake, waker})
     groups = {child}
-    status = _watch(child, lifeline, wake, groups)
+    status = _watch(child, lifeline, wake, groups, limits)
     if status is not None:
+        if "--inner" in options and status > 128:
+            status = 128 - status  # bubblewrap's word for a signal
         _tell(report, f"exited {status}")
     left = _end_descendants(child, groups)
     if status is None:
@@ -84,21 +96,104 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value)
 
 
-def _start(command: list[str], tty: int | None, report: int) -> int | None:
+def _start(command: list[str], options: dict[str, int], report: int) -> int | None:
     """Start the command and report how that went; its process id, or ``None`` where it could not be run."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _become(command, tty, writer)
+        _become(command, options.get("--tty"), writer)
     os.close(writer)
     with os.fdopen(reader) as errors:
         failure = errors.read()
+    known = pid
+    if "--inner" in options and not failure:
+        os.close(options["--told"])
+        with os.fdopen(options["--inner"]) as told:
+            inside = told.readline().strip()
+        known = _outside(int(inside)) if inside else 0
+        if not known:
+            failure = "0 the sandbox could not be set up"
+            os.kill(pid, signal.SIGKILL)
     if failure:
         os.waitpid(pid, 0)
         _tell(report, f"failed {failure}")
         return None
-    _tell(report, f"started {pid}")
+    _tell(report, f"started {known}")
     return pid
+
+
+def _outside(inside: int) -> int:
+    """The process id, out here, of the descendant that has the id ``inside`` in the sandbox; 0 where it is gone."""
+    for pid in _descendants(set()):
+        try:
+            with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as status:
+                numbers = next((line.split()[1:] for line in status if line.startswith("NSpid:")), [])
+        except OSError:
+            continue  # it ended in between
+        if len(numbers) > 1 and int(numbers[-1]) == inside:
+            return pid
+    return 0
+
+
+class _Limits:
+    """What the descendants may use together; ``None``: as much as there is. ``memory`` in megabytes."""
+
+    def __init__(self, memory: int | None, processes: int | None, report: int) -> None:
+        self._memory, self._processes, self._report = memory, processes, report
+        self.any = memory is not None or processes is not None
+
+    def passed(self) -> bool:
+        """Whether one is passed now, which is reported."""
+        pids = _own_descendants()
+        threads = anonymous = 0
+        for pid in pids:
+            fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+            threads += int(fields[17]) if len(fields) > 17 else 0
+            pages = _read(f"/proc/{pid}/statm").split()
+            anonymous += int(pages[1]) - int(pages[2]) if len(pages) > 2 else 0
+        if self._processes is not None and threads > self._processes:
+            _tell(self._report, "limit processes")
+            return True
+        # Pages that processes share were counted once for each: the exact number takes longer, and is seldom needed.
+        if self._memory is None or anonymous * os.sysconf("SC_PAGE_SIZE") <= self._memory * 1024 * 1024:
+            return False
+        if sum(map(_kilobytes, pids)) <= self._memory * 1024:
+            return False
+        _tell(self._report, "limit memory")
+        return True
+
+
+def _kilobytes(pid: int) -> int:
+    """A process's own memory and its share of what it has in common with others."""
+    found = 0
+    for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
+        if line.startswith(("Pss_Anon:", "Pss_Shmem:", "SwapPss:")):
+            found += int(line.split()[1])
+    return found
+
+
+def _own_descendants() -> list[int]:
+    """The same as ``_descendants``, from what each process says of its children: that costs less, and may miss one."""
+    waiting, found = [os.getpid()], []
+    while waiting:
+        pid = waiting.pop()
+        try:
+            threads = os.listdir(f"/proc/{pid}/task")
+        except OSError:
+            continue
+        for thread in threads:
+            children = [int(child) for child in _read(f"/proc/{pid}/task/{thread}/children").split()]
+            found += children
+            waiting += children
+    return found
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""  # the process has ended
 
 
 def _become(command: list[str], tty: int | None, failed: int) -> None:
@@ -136,13 +231,18 @@ def _let_go_of_descriptors(keep: set[int]) -> None:
     os.chdir("/")
 
 
-def _watch(child: int, lifeline: int, wake: int, groups: set[int]) -> int | None:
+def _watch(child: int, lifeline: int, wake: int, groups: set[int], limits: _Limits) -> int | None:
     """Wait for the command's end (its status, -N for signal N) or for a reason to end it (``None``)."""
     poll = select.poll()
     poll.register(lifeline, select.POLLIN)
     poll.register(wake, select.POLLIN)
+    pause = _LOOK_SECONDS * 1000 if limits.any else None if _LINUX else 1000
     while True:
-        ready = dict(poll.poll(None if _LINUX else 1000))
+        ready = dict(poll.poll(pause))
+        if not ready and limits.any and limits.passed():
+            # With bubblewrap all that is in it dies at once, however fast it multiplies.
+            os.kill(child, signal.SIGKILL)
+            return None
         if wake in ready:
             signals = os.read(wake, 512)
             status = _reap(child)

@@ -145,7 +145,8 @@ class Recorder:
     def _take(self, chunk: Chunk) -> None:
         if chunk.type == "command" and chunk.content == "reset":
             self._set_aside()
-        self._transcript.apply(chunk)
+        if not self._transcript.apply(chunk):
+            return
         self._start = min(self._start, len(self._transcript.messages))
         self._changed = True
         if chunk.type == "status":

@@ -12,7 +12,7 @@ says before the first request that comes (and not before, so that looking at a c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve
 
@@ -38,12 +38,17 @@ def restore(stream: Stream, opened: Opened) -> None:
 
 def chunks(opened: Opened) -> Iterator[Chunk]:
     """A stored conversation as a stream has it; the fold of it has the same messages and turns."""
-    turns = set(opened.turns)
-    for at, message in enumerate(opened.messages):
-        if at and at in turns:
+    yield from said(opened.messages, opened.turns)
+
+
+def said(messages: Sequence[Message], turns: Iterable[int]) -> Iterator[Chunk]:
+    """Messages as the chunks of a stream, with the end of a turn before each of the positions and at the end."""
+    starts = set(turns)
+    for at, message in enumerate(messages):
+        if at and at in starts:
             yield _turn_end()
         yield from _whole(message)
-    if opened.messages:
+    if messages:
         yield _turn_end()
 
 

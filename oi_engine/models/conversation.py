@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
+import math
 from collections.abc import AsyncGenerator, Sequence
 
 from attrs import define, field, frozen
@@ -17,14 +19,12 @@ from oi_engine.messages import Message
 from oi_engine.models import budget
 from oi_engine.models.images import Picture, load
 from oi_engine.models.model import Model, ModelInfo, ModelRequest, Notice, TextDelta, Usage
-from oi_engine.models.prompt import request_of, system_message, written_of
-from oi_engine.models.tokens import MESSAGE_TOKENS, Counted, count, doubtful, estimate, size, text_of
+from oi_engine.models.preview import Preview, fitted
+from oi_engine.models.prompt import Prompt, request_of, system_message
+from oi_engine.models.tokens import SURELY, TOOL_TOKENS, Counted, CountedText, count, doubtful, size, text_of
 from oi_engine.models.trim import Extent, candidates, excerpt, pinned, reserve, trimmed
 from oi_engine.models.units import Style, Unit, Writer, segment
 from oi_engine.settings import Settings
-
-TOOL_TOKENS = 120
-"""About what the description of the one tool takes."""
 
 SUMMARY_TOKENS = 600
 """What a summary may take, or an eighth of a small window."""
@@ -53,19 +53,6 @@ class Ask:
     spent: float = 0.0
 
 
-@define(eq=False)
-class _Text:
-    """A text whose tokens are counted like a unit's."""
-
-    text: str
-    tokens: int | None = None
-    extra: int = MESSAGE_TOKENS
-
-    @property
-    def estimate(self) -> int:
-        return estimate(self.text) + self.extra
-
-
 @define
 class Conversation:
     """What is remembered of one conversation's prompts. Belongs to one session."""
@@ -74,7 +61,10 @@ class Conversation:
     _units: list[Unit] = field(factory=list, init=False)
     _writer: Writer | None = field(default=None, init=False)
     _written_for: tuple[Style, str, str] | None = field(default=None, init=False)
-    _system: _Text = field(factory=lambda: _Text(""), init=False)
+    _system: CountedText = field(factory=lambda: CountedText(""), init=False)
+    _prompt: Prompt = field(factory=Prompt, init=False)
+    _weighed: int = field(default=0, init=False)
+    _weight: int = field(default=0, init=False)
     _extent: Extent = field(factory=Extent, init=False)
     _window: int = field(default=0, init=False)
     _summary: str = field(default="", init=False)
@@ -92,22 +82,16 @@ class Conversation:
 
         Raises ``ModelError`` (``budget``) where the request would pass ``max_budget``.
         """
-        settings, llm = ask.settings, ask.settings.llm
-        info = await ask.model.info(llm.model, llm.api_base)
-        style = Style.of(settings, info)
-        system = system_message(settings, tools=style.tools, cwd=ask.cwd, languages=ask.languages)
-        if system != self._system.text:
-            self._system = _Text(system)
-        self._take(messages, style, ask)
-        for notice in await self._see(messages, style, ask):
+        info = await ask.model.info(ask.settings.llm.model, ask.settings.llm.api_base)
+        style = Style.of(ask.settings, info)
+        window = ask.settings.llm.context_window or info.context_window
+        for notice in await self._read(messages, info, style, ask):
             yield notice
-        spent, kept = ask.spent, self._units
-        if (window := llm.context_window or info.context_window) is None:
-            self._recover()
-        else:
-            room = self._room(window, info, style, ask)
-            for notice in await self._trim(window, room, info, ask):
-                yield notice
+        room = self._room(window, info, style, ask)
+        for notice in await self._trim(window, room, info, ask):
+            yield notice
+        spent = ask.spent
+        if window is not None and self._unsummarised:
             for notice in await self._watch(self._kept(room), info, ask, spent):
                 yield notice
             # A summary after which there is no money for the request itself would be of no use.
@@ -116,20 +100,79 @@ class Conversation:
                 async for said in told:
                     spent += (said.cost or 0.0) if isinstance(said, Usage) else 0.0
                     yield said
-            kept = self._kept(room)
+        kept = self._kept(room)
         for notice in await self._watch(kept, info, ask, spent):
             yield notice
-        yield request_of(written_of(kept, settings), settings, style, cwd=ask.cwd, languages=ask.languages)
+        yield self._request(kept, style, ask)
+
+    async def preview(self, messages: Sequence[Message], ask: Ask) -> Preview:
+        """What ``request`` would come to now. Nothing is asked of a model, and nothing is remembered of it."""
+        trial = self._trial()
+        info = await ask.model.info(ask.settings.llm.model, ask.settings.llm.api_base)
+        style = Style.of(ask.settings, info)
+        window = ask.settings.llm.context_window or info.context_window
+        notices = await trial._read(messages, info, style, ask)
+        room = trial._room(window, info, style, ask)
+        notices += await trial._trim(window, room, info, ask)
+        if trial._unsummarised:
+            notices.append(Notice("Before it is sent, the model is asked for a summary of what is newly left out."))
+        kept = trial._kept(room)
+        try:
+            notices += await trial._watch(kept, info, ask, ask.spent)
+        except ModelError as error:
+            notices.append(Notice(str(error)))
+        request, left_out = await fitted(trial._request(kept, style, ask), info)
+        notices += [Notice(told) for told in left_out]
+        return Preview(
+            request,
+            info,
+            tuple(notice.text for notice in notices),
+            texts=trial._texts(kept, ask.settings),
+            whole=tuple(trial._units),
+            trimmed=trial._extent.cut,
+            window=window,
+        )
 
     # --- what is remembered ------------------------------------------------------------------------------------
+
+    def _request(self, kept: Sequence[Unit], style: Style, ask: Ask) -> ModelRequest:
+        messages = self._prompt.messages(kept, ask.settings.user_message_template)
+        return request_of(messages, ask.settings, style, system=self._system.text, languages=ask.languages)
+
+    def _trial(self) -> Conversation:
+        """A copy that may be taken further without a trace; what was written, read and counted is shared."""
+        trial = copy.copy(self)
+        trial._units, trial._told, trial._prompt = list(self._units), set(self._told), Prompt()
+        return trial
+
+    async def _read(self, messages: Sequence[Message], info: ModelInfo, style: Style, ask: Ask) -> list[Notice]:
+        """Take what is new. Answers what the person must know of it."""
+        system = system_message(ask.settings, tools=style.tools, cwd=ask.cwd, languages=ask.languages)
+        if system != self._system.text:
+            self._system = CountedText(system)
+        self._take(messages, style, ask)
+        return [*self._offline(info, ask), *await self._see(messages, style, ask)]
+
+    def _offline(self, info: ModelInfo, ask: Ask) -> list[Notice]:
+        """Say once of a model that it is elsewhere, where the settings say ``offline``."""
+        where = f"model:{_name(ask)}"
+        if not ask.settings.offline or info.local is not False or where in self._told:
+            return []
+        self._told.add(where)
+        return [
+            Notice(
+                f"offline is on, but {_name(ask)} does not run on this machine: the conversation is sent to its "
+                "provider all the same. Without llm.model a local one is chosen, where one runs."
+            )
+        ]
 
     def _take(self, messages: Sequence[Message], style: Style, ask: Ask) -> None:
         """Take what is new, and forget what no longer holds."""
         written_for = (style, ask.settings.llm.model, ask.cwd)
         if self._writer is None or written_for != self._written_for:
             self._writer, self._written_for = Writer(style, self._picture), written_for
-            for unit in self._units:
-                unit.rewrite(self._writer)
+            self._units = [Unit(unit.start, unit.messages, self._writer) for unit in self._units]
+            self._weighed = self._weight = 0
         common = len(self._seen)
         if self._seen != messages[:common]:
             pairs = enumerate(zip(self._seen, messages, strict=False))
@@ -137,6 +180,8 @@ class Conversation:
         last: Unit | None = None
         while self._units and self._units[-1].stop >= common:
             last = self._units.pop()
+            if self._weighed > len(self._units):
+                self._weighed, self._weight = len(self._units), self._weight - last.estimate
         if self._extent.start > len(self._units):
             # Taken back to before what was cut.
             self._recover()
@@ -174,16 +219,26 @@ class Conversation:
 
     # --- what fits ---------------------------------------------------------------------------------------------
 
-    def _room(self, window: int, info: ModelInfo, style: Style, ask: Ask) -> float:
+    def _room(self, window: int | None, info: ModelInfo, style: Style, ask: Ask) -> float:
         """Tokens that the conversation itself may take; the same for as long as the settings are."""
+        if window is None:
+            return math.inf
         fixed = reserve(ask.settings.llm, info, window) + size(self._system) + min(SUMMARY_TOKENS, window // 8)
         return max(0.0, window - fixed - (TOOL_TOKENS if style.tools else 0))
 
-    async def _trim(self, window: int, room: float, info: ModelInfo, ask: Ask) -> list[Notice]:
+    async def _trim(self, window: int | None, room: float, info: ModelInfo, ask: Ask) -> list[Notice]:
         """Find the extent that fits; say so where it is a new one."""
+        if window is None:
+            self._recover()
+            return []
         if window > self._window:
             self._recover()
         self._window = window
+        # What surely fits is told by what is new alone.
+        self._weight += sum(unit.estimate for unit in self._units[self._weighed :])
+        self._weighed = len(self._units)
+        if not self._extent.cut and self._weight * SURELY <= room:
+            return []
         await count(info.tokenizer, doubtful(candidates(self._units, self._extent), room))
         before, self._extent = self._extent, trimmed(self._units, self._extent, room)
         if not self._extent.cut or self._extent.start == before.start:
@@ -212,17 +267,20 @@ class Conversation:
         units = self._units[max(self._extent.head, since) : self._extent.start]
         return [message for unit in units for message in unit.messages]
 
+    @property
+    def _unsummarised(self) -> bool:
+        """Whether something was cut since the last summary."""
+        return self._extent.cut and self._summarised < self._extent.start
+
     async def _summarise(
         self, window: int, info: ModelInfo, ask: Ask, spent: float
     ) -> AsyncGenerator[Notice | Usage, None]:
         """Have the model sum up what was cut since the last time, with what it wrote then. It may fail: then not."""
-        if not self._extent.cut or self._summarised >= self._extent.start:
-            return
         request = self._notes_request(window, ask)
         parts: list[str] = []
         why = "it wrote nothing"
         try:
-            await self._afford([_Text(text_of(request.messages))], info, ask, spent)
+            await self._afford([CountedText(text_of(request.messages))], info, ask, spent)
             async with asyncio.timeout(_SUMMARY_TIMEOUT), contextlib.aclosing(ask.model.stream(request)) as events:
                 async for event in events:
                     if isinstance(event, Usage):
@@ -260,6 +318,18 @@ class Conversation:
         )
 
     # --- what it costs -----------------------------------------------------------------------------------------
+
+    def _texts(self, kept: Sequence[Unit], settings: Settings) -> tuple[Counted, ...]:
+        """What is counted of a prompt: the last request as it is in its template."""
+        asked = next((unit for unit in reversed(kept) if unit.asks), None)
+        template = settings.user_message_template
+        return (
+            self._system,
+            *(
+                CountedText(text_of(unit.within(template)), extra=unit.extra) if unit is asked else unit
+                for unit in kept
+            ),
+        )
 
     async def _watch(self, kept: Sequence[Unit], info: ModelInfo, ask: Ask, spent: float) -> list[Notice]:
         """Keep to ``max_budget``."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
@@ -64,6 +66,30 @@ class LocalServer:
     listing: str = "/v1/models"
     base: str = "/v1"
     variable: str = field(default="")
+
+
+_HERE = ("ollama", "ollama_chat", "lm_studio", "llamafile")
+"""LiteLLM's names of servers that run on this machine where no other address is given."""
+
+
+def is_local(model: str, api_base: str | None, environ: Mapping[str, str]) -> bool:
+    """Whether a model, as LiteLLM names it, is answered on this machine or in its own network.
+
+    Without ``api_base`` the address is the one that LiteLLM takes from ``environ``.
+    """
+    provider, slash, _ = model.partition("/")
+    provider = provider if slash else "openai"
+    base = api_base or environ.get(f"{provider.upper()}_API_BASE") or environ.get(f"{provider.upper()}_BASE_URL")
+    if not base:
+        return provider in _HERE
+    try:
+        host = urlsplit(base if "://" in base else f"//{base}").hostname or ""
+    except ValueError:
+        return False
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:  # it is a name
+        return "." not in host.removesuffix(".local").removesuffix(".localhost") and host != ""
 
 
 PROVIDERS: tuple[tuple[str, tuple[str, ...], str], ...] = (

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 OLLAMA = ("ollama", "ollama_chat")
+_OPENAI = ("openai", "azure")
 OLLAMA_BASE = "http://localhost:11434"
 OLLAMA_WINDOW = 4096
 """Tokens that Ollama reads unless told otherwise (https://docs.ollama.com/context-length): it drops what is more,
@@ -56,6 +57,7 @@ async def info(litellm: Any, model: str, provider: str, base: str | None) -> dic
     return _fields(
         supports_functions=found.get("supports_function_calling"),
         supports_vision=found.get("supports_vision"),
+        own_vocabulary=own_vocabulary(litellm, model, provider),
         context_window=found.get("max_input_tokens") or found.get("max_tokens"),
         max_output_tokens=found.get("max_output_tokens"),
         # LiteLLM says 0 for what it has no price of; where one of the two is there, the other is meant.
@@ -75,8 +77,16 @@ async def names_at(base: str) -> list[str]:
     return names
 
 
+def own_vocabulary(litellm: Any, model: str, provider: str) -> bool:
+    """Whether tokens are counted by the model's own vocabulary: LiteLLM brings those of OpenAI's models."""
+    return provider in _OPENAI and model in litellm.open_ai_chat_completion_models
+
+
 def counts(litellm: Any, model: str, texts: Sequence[str]) -> list[int]:
-    """The tokens of each text, by the model's own vocabulary where LiteLLM has it, else by a usual one."""
+    """The tokens of each text, by the model's own vocabulary where LiteLLM has it, else by a usual one.
+
+    ``model`` is named without its provider.
+    """
     return [litellm.token_counter(model=model, text=text) if text else 0 for text in texts]
 
 
@@ -121,7 +131,8 @@ def cost(litellm: Any, usage: Any, model: str, provider: str | None) -> float | 
 
 def _fields(**known: Any) -> dict[str, Any]:
     names = ("supports_functions", "supports_vision", "context_window", "max_output_tokens")
-    return {**dict.fromkeys((*names, "input_price", "output_price")), "certain": True, **known}
+    unknown = dict.fromkeys((*names, "input_price", "output_price"))
+    return {**unknown, "own_vocabulary": False, "certain": True, **known}
 
 
 def _table(litellm: Any, model: str, provider: str) -> Mapping[str, Any]:

@@ -84,11 +84,21 @@ class Tokenizer(Protocol):
         ...
 
 
+class Images(Protocol):
+    """Makes images fit what providers take, as it is done for what is sent."""
+
+    async def fit(self, messages: Sequence[ProviderMessage]) -> tuple[list[ProviderMessage], int]:
+        """The messages with images that fit, and how many were left out. Raises ``ModelError``."""
+        ...
+
+
 @frozen
 class ModelInfo:
     """What is known of a model; ``None`` where it is not known.
 
-    Windows in tokens; prices in US dollars a token (0 for what costs nothing).
+    Windows in tokens; prices in US dollars a token (0 for what costs nothing). ``own_vocabulary``: whether the
+    ``tokenizer`` goes by the model's own; else by a usual one, and what it counts is an estimate. ``local``: whether it
+    is answered on this machine, or in its own network.
     """
 
     supports_functions: bool | None = None
@@ -98,6 +108,9 @@ class ModelInfo:
     input_price: float | None = None
     output_price: float | None = None
     tokenizer: Tokenizer | None = None
+    own_vocabulary: bool = False
+    local: bool | None = None
+    images: Images | None = None
 
 
 ModelEvent = TextDelta | ReasoningDelta | ToolCallDelta | Usage | Notice

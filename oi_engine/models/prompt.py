@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import getpass
 import platform
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
-from oi_engine.messages import Message
-from oi_engine.models.images import load
-from oi_engine.models.model import ModelInfo, ModelRequest
-from oi_engine.models.units import Style, Unit, Writer, Written, joined, segment
+from attrs import define, field
+
+from oi_engine.models.model import ModelRequest
+from oi_engine.models.tokens import images_in
+from oi_engine.models.units import Style, Unit, Written, join, newest_images
 from oi_engine.settings import Settings
 from oi_engine.settings.tree import SYSTEM_MESSAGE
 
@@ -28,37 +29,45 @@ def system_message(settings: Settings, *, tools: bool, cwd: str, languages: Sequ
     return "\n\n".join(part for part in parts if part)
 
 
-def build_request(
-    messages: Sequence[Message],
-    settings: Settings,
-    info: ModelInfo,
-    *,
-    cwd: str,
-    languages: tuple[str, ...],
-) -> ModelRequest:
-    """The request that continues a whole conversation. What the settings leave open is taken from ``info``."""
-    style = Style.of(settings, info)
-    units = list(segment(messages, Writer(style, lambda message: load(message, cwd))))
-    written = written_of(units, settings)
-    return request_of(written, settings, style, cwd=cwd, languages=languages)
+@define(eq=False)
+class Prompt:
+    """The messages of a conversation as they are sent, kept from one request to the next as far as they stay.
 
+    What stands before the last request stays: only that one is put into the template of the settings.
+    """
 
-def written_of(units: Sequence[Unit], settings: Settings) -> Iterator[Written]:
-    """The messages of the units; the last request is put into the template of the settings."""
-    asked = next((unit for unit in reversed(units) if unit.asks), None)
-    for unit in units:
-        yield from unit.within(settings.user_message_template) if unit is asked else unit.written
+    _units: list[Unit] = field(factory=list, init=False)
+    _settled: list[Written] = field(factory=list, init=False)
+    _images: int = field(default=0, init=False)
+
+    def messages(self, units: Sequence[Unit], template: str) -> list[Written]:
+        """The messages of the units, the last request in the template, with no more images than providers take."""
+        last = next((at for at in range(len(units) - 1, -1, -1) if units[at].asks), len(units))
+        known = len(self._units)
+        if known > last or self._units != units[:known]:
+            self._units, self._settled, self._images, known = [], [], 0, 0
+        new = [written for unit in units[known:last] for written in unit.written]
+        self._units += units[known:last]
+        self._images += images_in(new)
+        join(self._settled, new)
+        rest = [
+            written
+            for unit in units[last:]
+            for written in (unit.within(template) if unit is units[last] else unit.written)
+        ]
+        messages = list(self._settled)
+        join(messages, rest)
+        return newest_images(messages, self._images + images_in(rest))
 
 
 def request_of(
-    written: Iterable[Written], settings: Settings, style: Style, *, cwd: str, languages: tuple[str, ...]
+    messages: Sequence[Written], settings: Settings, style: Style, *, system: str, languages: tuple[str, ...]
 ) -> ModelRequest:
     """The request with these messages after the system message."""
     llm = settings.llm
-    system = system_message(settings, tools=style.tools, cwd=cwd, languages=languages)
     return ModelRequest(
         model=llm.model,
-        messages=[{"role": "system", "content": system}, *joined(written)],
+        messages=[{"role": "system", "content": system}, *messages],
         tools=style.tools,
         languages=languages,
         temperature=llm.temperature,

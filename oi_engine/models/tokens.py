@@ -11,6 +11,8 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from attrs import define
+
 from oi_engine.errors import ModelError
 from oi_engine.models.model import ProviderMessage, Tokenizer
 
@@ -20,7 +22,10 @@ IMAGE_TOKENS = 1_600
 MESSAGE_TOKENS = 4
 """What a message costs beside its text."""
 
-_SURELY = 1.5
+TOOL_TOKENS = 120
+"""About what the description of the one tool takes."""
+
+SURELY = 1.5
 """No text has more tokens than this times its estimate, or it is a rare one; and none fewer than its inverse."""
 
 _PATIENCE = 10.0
@@ -45,6 +50,20 @@ class Counted(Protocol):
 def estimate(text: str) -> int:
     """A cheap estimate of the tokens of a text."""
     return (len(text.encode("utf-8", "surrogatepass")) + 2) // 3
+
+
+@define(eq=False)
+class CountedText:
+    """A text whose tokens are counted once."""
+
+    text: str
+    tokens: int | None = None
+    extra: int = MESSAGE_TOKENS
+
+    @property
+    def estimate(self) -> int:
+        """A cheap estimate of its tokens."""
+        return estimate(self.text) + self.extra
 
 
 def size(counted: Counted) -> int:
@@ -81,8 +100,8 @@ def doubtful(candidates: Iterable[Counted], room: float) -> list[Counted]:
         guess = counted.estimate
         if counted.tokens is None:
             unknown.append(counted)
-        least += guess / _SURELY if counted.tokens is None else counted.tokens
-        most += guess * _SURELY if counted.tokens is None else counted.tokens
+        least += guess / SURELY if counted.tokens is None else counted.tokens
+        most += guess * SURELY if counted.tokens is None else counted.tokens
         if least > room:
             break
     return unknown if most > room else []

@@ -94,11 +94,6 @@ class Unit:
             self._written = self.writer.unit(self.messages)
         return self._written
 
-    def rewrite(self, writer: Writer) -> None:
-        """Have it written anew by ``writer``: what was counted no longer holds."""
-        self.writer = writer
-        self._written = self._estimate = self.tokens = None
-
     def within(self, template: str) -> list[Written]:
         """As the provider takes it, what the person said put into ``template``."""
         return self.writer.said(self.messages[0], template) if self.asks else self.written
@@ -137,16 +132,15 @@ def segment(messages: Sequence[Message], writer: Writer, start: int = 0) -> Iter
         at = after
 
 
-def joined(parts: Iterable[Written]) -> list[Written]:
-    """The messages, neighbours of the person's made one as providers want it, with no more images than they take."""
-    out: list[Written] = []
+def join(out: list[Written], parts: Iterable[Written]) -> None:
+    """Add messages, neighbours of the person's made one as providers want it. What is in the list is not changed."""
+    last = out[-1] if out else None
     for part in parts:
-        last = out[-1] if out else None
         if last is not None and last["role"] == part["role"] == "user":
-            out[-1] = {"role": "user", "content": _both(last["content"], part["content"])}
+            last = out[-1] = {"role": "user", "content": _both(last["content"], part["content"])}
         else:
+            last = part
             out.append(part)
-    return _newest_images(out)
 
 
 def fenced(language: str, code: str) -> str:
@@ -279,9 +273,9 @@ def _parts(content: Any) -> list[dict[str, Any]]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def _newest_images(messages: list[Written]) -> list[Written]:
-    """The messages with words in place of all but the newest images."""
-    surplus = max(0, images_in(messages) - MAX_IMAGES)
+def newest_images(messages: list[Written], count: int) -> list[Written]:
+    """The messages, which hold ``count`` images, with words in place of all but the newest of them."""
+    surplus = max(0, count - MAX_IMAGES)
     if not surplus:
         return messages
     numbers = itertools.count()
@@ -314,11 +308,13 @@ def _end_of_answers(messages: Sequence[Message], at: int, codes: set[str]) -> in
 
 
 def _paired(messages: Sequence[Message]) -> tuple[list[Message], dict[str, list[Message]]]:
-    """The reply's own messages, and what answers each of its code messages."""
-    reply = [message for message in messages if message.role == "assistant"]
+    """The reply's own messages, and what answers each of its code messages. Reviews of code are neither."""
+    reply = [message for message in messages if message.role == "assistant" and message.type != "review"]
     codes = [message.id for message in reply if message.type == "code"]
     answers: dict[str, list[Message]] = {}
-    for message in messages[len(reply) :]:
+    for message in messages:
+        if message.role == "assistant":
+            continue
         # Messages from elsewhere name no parent: they answer the last block.
         answers.setdefault(message.parent or codes[-1], []).append(message)
     return reply, answers

@@ -5,11 +5,13 @@ standard output, one JSON object a line. This is the only module that imports Li
 that the client chooses::
 
     {"id": 1, "op": "stream", "model": …, "messages": […], "tools": bool, "languages": […], "temperature": …,
-     "max_tokens": …, "api_base": …, "api_key": …, "api_version": …, "context_window": …}
+     "max_tokens": …, "api_base": …, "api_key": …, "api_version": …, "context_window": …,
+     "after": {"id": 7, "count": 3}, "forget": [7]}   # where they begin with 3 messages of request 7: see resending
     {"id": 2, "op": "info", "model": …, "api_base": …}
     {"id": 3, "op": "count", "model": …, "texts": […]}
     {"id": 4, "op": "models", "model": "", "everything": bool}
     {"id": 5, "op": "names", "model": "", "api_base": …}
+    {"id": 6, "op": "fit", "model": "", "messages": […]}
     {"id": 1, "op": "cancel"}
 
 and events; ``done``, ``error`` and ``answer`` are a request's last, a cancelled request gets none::
@@ -23,6 +25,7 @@ and events; ``done``, ``error`` and ``answer`` are a request's last, a cancelled
     {"id": 3, "answer": [tokens of each text]}
     {"id": 4, "answer": [{"model": …, "provider": …, …}, …]}    # the fields of catalog.Offer
     {"id": 5, "answer": [names of models]}
+    {"id": 6, "answer": {"messages": […], "left_out": number of images}}    # the images as a stream would send them
 
 It ends at the end of its input, and when its parent dies. Importing it does nothing and does not import LiteLLM.
 """
@@ -46,6 +49,7 @@ import attrs
 
 from oi_engine.models import knowledge
 from oi_engine.models.failures import Asked, Failure, content_filtered, cut_off, explain, no_key
+from oi_engine.models.resending import Received
 from oi_engine.models.shrink import Shrinker
 from oi_engine.models.tokens import images_in
 from oi_engine.models.tool_call_parser import TOOL
@@ -202,6 +206,7 @@ class _Worker:
         self._litellm: Any = None
         self._timeout: Any = None
         self._shrinker = Shrinker()
+        self._received = Received()
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
     async def serve(self, litellm: Any) -> None:
@@ -221,6 +226,8 @@ class _Worker:
             if task := self._tasks.get(number):
                 task.cancel()
             return
+        if request["op"] == "stream":
+            request["messages"] = self._received.whole(request)
         task = self._loop.create_task(self._answer(number, request))
         self._tasks[number] = task
         task.add_done_callback(lambda _: self._tasks.pop(number, None))
@@ -353,7 +360,11 @@ class _Worker:
     async def _know(self, request: Mapping[str, Any]) -> Any:
         """What is asked of models beside their replies; in threads where it takes a while."""
         if request["op"] == "count":
-            return await asyncio.to_thread(knowledge.counts, self._litellm, request["model"], request["texts"])
+            model, _ = self._provider(request["model"], None)
+            return await asyncio.to_thread(knowledge.counts, self._litellm, model, request["texts"])
+        if request["op"] == "fit":
+            messages, left_out = await asyncio.to_thread(self._shrinker.fit, request["messages"])
+            return {"messages": messages, "left_out": left_out}
         if request["op"] == "models":
             found = knowledge.models(self._litellm, everything=request["everything"])
             return await asyncio.to_thread(list, found)

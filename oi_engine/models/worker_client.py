@@ -22,8 +22,10 @@ import attrs
 
 from oi_engine.errors import ModelError
 from oi_engine.models.deltas import delta_events, usage_event
+from oi_engine.models.discovery import is_local
 from oi_engine.models.failures import redacted
-from oi_engine.models.model import ModelEvent, ModelInfo, ModelRequest, Notice
+from oi_engine.models.model import ModelEvent, ModelInfo, ModelRequest, Notice, ProviderMessage
+from oi_engine.models.resending import Sent
 
 IDLE_TIMEOUT = 600.0
 """Seconds without a request after which the worker ends; it starts again by itself."""
@@ -101,7 +103,7 @@ class ModelWorker:
         inbox = process.open(number)
         over = False
         try:
-            process.send({"id": number, **request})
+            process.ask(number, request)
             async for message in inbox:
                 if error := message.get("error"):
                     over = True
@@ -196,11 +198,14 @@ class WorkerModel:
 
     async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
         """What LiteLLM's table knows of a model; nothing where the worker is not to be had."""
+        local = is_local(model, api_base, os.environ)
         try:
             known = await self._worker.info(model, api_base)
         except ModelError:
-            return ModelInfo()
-        return attrs.evolve(known, tokenizer=WorkerTokenizer(self._worker, model))
+            return ModelInfo(local=local)
+        return attrs.evolve(
+            known, local=local, tokenizer=WorkerTokenizer(self._worker, model), images=WorkerImages(self._worker)
+        )
 
     async def warm_up(self) -> None:
         """Start the worker, which then makes itself ready; never raises."""
@@ -225,6 +230,18 @@ class WorkerTokenizer:
         """The tokens of each text; see ``Tokenizer``."""
         found: list[int] = await self._worker.know({"op": "count", "model": self.model, "texts": list(texts)})
         return found
+
+
+@attrs.frozen
+class WorkerImages:
+    """Makes images fit in the worker, which does so with all that is sent."""
+
+    _worker: ModelWorker = attrs.field(repr=False)
+
+    async def fit(self, messages: Sequence[ProviderMessage]) -> tuple[list[ProviderMessage], int]:
+        """The messages with images that fit, and how many were left out; see ``Images``."""
+        found = await self._worker.know({"op": "fit", "model": "", "messages": list(messages)})
+        return found["messages"], found["left_out"]
 
 
 def _events(message: Mapping[str, Any]) -> list[ModelEvent]:
@@ -273,6 +290,7 @@ class _Process(asyncio.SubprocessProtocol):
         self._stderr: deque[bytes] = deque(maxlen=_STDERR_LINES)
         self._stderr_rest = b""
         self._ending = False
+        self._sent = Sent()
 
     @property
     def alive(self) -> bool:
@@ -294,6 +312,11 @@ class _Process(asyncio.SubprocessProtocol):
     def shut(self, number: int) -> None:
         """Nobody waits for that request any more."""
         self._inboxes.pop(number, None)
+
+    def ask(self, number: int, request: Mapping[str, Any]) -> None:
+        """Send a request; of a prompt, what is new of it."""
+        prompt = self._sent.fields(number, request["messages"]) if request["op"] == "stream" else {}
+        self.send({"id": number, **request, **prompt})
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Send one message; nothing where the process is gone: its requests fail by its death."""

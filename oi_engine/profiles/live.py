@@ -141,6 +141,10 @@ class LiveSettings:
             self._watcher.look()
         return resolved
 
+    async def profile(self, name: str) -> Layer:
+        """What a profile says now, which need not be the chosen one. Raises ``ProfileError``."""
+        return _layer("profile", *await self._read_profile(name, self.sources))
+
     async def watch(self, listener: Callable[[Resolved], object]) -> Resolved:
         """Load, and from then on call ``listener`` with what holds whenever a change of a file has changed it."""
         self._listener = listener
@@ -179,11 +183,11 @@ class LiveSettings:
         return await self._profile_layer("default profile", _DEFAULT, sources)
 
     async def _profile_layer(self, kind: Kind, name: str, sources: Sources) -> Layer:
-        async def read() -> tuple[Path, Parsed]:
-            path = await asyncio.to_thread(find_profile, name, sources.folder, sources.workspaces)
-            return path, await read_profile(path, sources.environment)
+        return await self._last_good(kind, f"{kind} {name}", lambda: self._read_profile(name, sources))
 
-        return await self._last_good(kind, f"{kind} {name}", read)
+    async def _read_profile(self, name: str, sources: Sources) -> tuple[Path, Parsed]:
+        path = await asyncio.to_thread(find_profile, name, sources.folder, sources.workspaces)
+        return path, await read_profile(path, sources.environment)
 
     async def _workspace_layer(self, workspace: Path) -> Layer | None:
         path = workspace / WORKSPACE_FILE
@@ -208,13 +212,16 @@ class LiveSettings:
             message = f"{error.reason} The {kind} cannot be read: {instead}."
             problem = Problem(message, "error", "", error.path, error.line, error.column)
             return attrs.evolve(good or strictest_layer(kind, error.path), problems=(problem,))
-        problems = (
-            Problem(f"{name} is set more than once: this one counts.", "warning", name, str(path), line, column)
-            for name, line, column in parsed.repeated
-        )
-        layer = Layer(kind, parsed.data, str(path), parsed.positions, tuple(problems))
-        self._good[key] = layer
+        layer = self._good[key] = _layer(kind, path, parsed)
         return layer
+
+
+def _layer(kind: Kind, path: Path, parsed: Parsed) -> Layer:
+    problems = (
+        Problem(f"{name} is set more than once: this one counts.", "warning", name, str(path), line, column)
+        for name, line, column in parsed.repeated
+    )
+    return Layer(kind, parsed.data, str(path), parsed.positions, tuple(problems))
 
 
 def _chosen(sources: Sources) -> str:

@@ -10,7 +10,8 @@ from difflib import get_close_matches
 from types import FrameType
 from typing import Any
 
-from oi_engine.settings.tree import NOT_SETTINGS, OLD_NAMES, SECTIONS, all_settings, find_setting
+from oi_engine.settings.spellings import OLD_NAMES
+from oi_engine.settings.tree import NOT_SETTINGS, SECTIONS, all_settings, find_setting
 
 _PLAIN = (type(None), bool, int, float, str)
 

@@ -20,7 +20,7 @@ DEFAULT_PROFILE = """\
 
 # custom_instructions: "Explain what you do in one sentence."
 
-# auto_run: false    # true runs code without asking you
+# auto_run: false    # sandboxed runs code without asking you, inside a sandbox; true, with all your rights
 # safe_mode: ask     # off, ask or auto: look through code before it runs
 # max_budget: 1.50   # US dollars that one session may cost
 # offline: false     # true does nothing that needs the network, the model's own API excepted

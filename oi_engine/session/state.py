@@ -7,6 +7,7 @@ from typing import Literal
 from attrs import frozen
 
 from oi_engine.approval import Proposal
+from oi_engine.models.model import Usage
 
 State = Literal["idle", "thinking", "awaiting_approval", "running", "awaiting_input", "stopping"]
 
@@ -30,16 +31,27 @@ class Queued:
 
 @frozen
 class UsageTotals:
-    """Tokens and US dollars that a session's replies cost so far; ``cost`` is ``None`` where no price is known."""
+    """Tokens and US dollars that replies cost so far; ``cost`` is ``None`` where no price is known."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float | None = None
 
+    def plus(self, usage: Usage) -> UsageTotals:
+        """With another reply."""
+        return UsageTotals(
+            self.prompt_tokens + usage.prompt_tokens,
+            self.completion_tokens + usage.completion_tokens,
+            self.cost if usage.cost is None else (self.cost or 0.0) + usage.cost,
+        )
+
 
 @frozen
 class Snapshot:
-    """Everything that a front end shows around the stream, at one moment."""
+    """Everything that a front end shows around the stream, at one moment.
+
+    ``usage`` is the session's, ``turn_usage`` that of the turn under way, or of the last one.
+    """
 
     state: State = "idle"
     turn_id: str | None = None
@@ -47,6 +59,7 @@ class Snapshot:
     input: PendingInput | None = None
     queue: tuple[Queued, ...] = ()
     usage: UsageTotals = UsageTotals()
+    turn_usage: UsageTotals = UsageTotals()
 
 
 @frozen

@@ -12,12 +12,13 @@ import contextlib
 import logging
 from typing import Protocol
 
-from attrs import frozen
+from attrs import asdict, frozen
 
-from oi_engine.approval import Cell, Gate, Grant, Proposal
+from oi_engine.approval import Always, Cell, Gate, Grant, Proposal
 from oi_engine.computer.computer import Computer
 from oi_engine.computer.runtime import (
     ActiveLine,
+    Failure,
     Finished,
     InputRequest,
     InputTaken,
@@ -33,8 +34,10 @@ from oi_engine.models.conversation import Ask, Conversation
 from oi_engine.models.model import Model
 from oi_engine.models.reply import ReplyParser
 from oi_engine.models.retry import with_retries
+from oi_engine.session.effects import Effects, Look
 from oi_engine.session.reply_writer import Block, ReplyWriter
-from oi_engine.session.state import PendingInput, Snapshot, State, UsageTotals
+from oi_engine.session.review import Review, Reviews
+from oi_engine.session.state import PendingInput, Snapshot, State
 from oi_engine.settings import Settings
 from oi_engine.stream import Stream
 
@@ -70,6 +73,7 @@ class Decision:
 
     grant: Grant | None = None
     edited: bool = False
+    always: Always | None = None
     reason: str = ""
 
 
@@ -83,16 +87,21 @@ class Host(Protocol):
     stream: Stream
     gate: Gate
     computer: Computer
-    conversation: Conversation
+    reviews: Reviews
 
+    @property
+    def effects(self) -> Effects: ...
+    @property
+    def conversation(self) -> Conversation: ...
     @property
     def messages(self) -> list[Message]: ...
     @property
     def snapshot(self) -> Snapshot: ...
+    async def cell(self, language: str, code: str) -> Cell: ...
     def show_state(self, state: State) -> None: ...
     def show_proposal(self, proposal: Proposal) -> None: ...
     def show_input(self, pending: PendingInput | None) -> None: ...
-    def show_usage(self, usage: UsageTotals) -> None: ...
+    def show_usage(self, usage: models.Usage) -> None: ...
 
 
 class Turn:
@@ -104,6 +113,8 @@ class Turn:
         self._request = request
         self._decision: asyncio.Future[Decision] | None = None
         self._unanswered: list[Block] = []
+        self.proposed: tuple[str, Review] = ("", Review())
+        """The code message that waits for a decision, and what is known of the code that was proposed for it."""
         self.stopping = False
         self.stop_notes: list[str] = []
 
@@ -121,11 +132,12 @@ class Turn:
 
     async def converse(self) -> None:
         """Everything until the turn is over. Raises ``ModelError`` where the model fails."""
+        self._host.effects.warm_up()
         if self._request.own_code is not None:
             block = self._unanswered[0]
             if self._host.computer.naming.canonical(block.language) is None:
                 await self._host.computer.look_for_languages()
-            await self._execute(block, self._host.gate.own(self._cell(block)))
+            await self._execute(block, self._host.gate.own(await self._host.cell(block.language, block.code)))
             return
         while True:
             reply = await self._think()
@@ -167,6 +179,7 @@ class Turn:
     async def _think(self) -> ReplyWriter:
         host = self._host
         host.show_state("thinking")
+        host.reviews.warm_up()
         request = await self._prompt()
         naming = host.computer.naming
         writer = ReplyWriter(self._stream, naming, tools=request.tools)
@@ -189,7 +202,7 @@ class Turn:
             self._unanswered.extend(writer.finish())
             if begun and not paid and host.conversation.least is not None:
                 # Stopped or broken off, it was paid for all the same.
-                self._account(host.conversation.least)
+                host.show_usage(host.conversation.least)
         if parser.error is not None:
             raise parser.error
         if not writer.blocks and not writer.prose.strip():
@@ -202,9 +215,7 @@ class Turn:
         """What the model is asked, and beforehand what the person must know of it."""
         host = self._host
         await host.computer.look_for_languages()
-        spent = host.snapshot.usage.cost or 0.0
-        ask = Ask(host.model, host.settings, host.cwd, tuple(host.computer.languages), spent)
-        async with contextlib.aclosing(host.conversation.request(host.messages, ask)) as steps:
+        async with contextlib.aclosing(host.conversation.request(host.messages, ask_of(host))) as steps:
             async for step in steps:
                 if isinstance(step, models.ModelRequest):
                     return step
@@ -214,20 +225,9 @@ class Turn:
     def _aside(self, event: models.Usage | models.Notice) -> None:
         """What a model says beside its reply."""
         if isinstance(event, models.Usage):
-            self._account(event)
+            self._host.show_usage(event)
         else:
             self._note(event.text, None, recipient="user")
-
-    def _account(self, usage: models.Usage) -> None:
-        total = self._host.snapshot.usage
-        cost = total.cost if usage.cost is None else (total.cost or 0.0) + usage.cost
-        self._host.show_usage(
-            UsageTotals(
-                total.prompt_tokens + usage.prompt_tokens,
-                total.completion_tokens + usage.completion_tokens,
-                cost,
-            )
-        )
 
     def _goes_on(self, prose: str) -> bool:
         """Whether the loop setting sends the model on though it wrote no code."""
@@ -247,51 +247,75 @@ class Turn:
                 return
             if why_not:
                 self._answer(block, why_not)
-            elif problem := self._unavailable(block):
+            elif problem := await self._unavailable(block):
                 self._answer(block, problem)
             else:
                 why_not = await self._offer(block)
 
-    def _unavailable(self, block: Block) -> str:
+    async def _unavailable(self, block: Block) -> str:
         """Why the block cannot run here, if it cannot: nobody is asked about code that cannot run."""
         if not block.code.strip():
             return "The block is empty."
         try:
-            self._host.computer.prepare(block.language, self._host.cwd)
+            cell = await self._host.cell(block.language, block.code)
+            self._host.computer.prepare(cell.language, cell.cwd, cell.sandbox)
         except LanguageUnavailable as error:
             return str(error)
         return ""
 
     async def _offer(self, block: Block) -> str:
         """Propose one block and do as decided. Answers why the blocks after it should not run, or nothing."""
-        proposal = self._host.gate.propose(self._cell(block))
-        content = {"type": "code", "format": block.language, "content": block.code}
-        self._stream.put(
-            Chunk("computer", "confirmation", "execution", content, id=proposal.id, parent=block.message_id)
-        )
-        decision = await self._decision_on(proposal)
+        cell, reviews = await self._host.cell(block.language, block.code), self._host.reviews
+        review = await reviews.before(cell, block.message_id)
+        decision = await self._proposed(block, cell, review)
+        while decision.grant is not None and decision.edited:
+            cell = decision.grant.cell
+            known, review = self.proposed[1], await reviews.before(cell, block.message_id)
+            if not review.new_against(known):
+                break
+            # What the person wrote does something that they were not told of: this approval is not used.
+            decision = await self._proposed(block, cell, review)
         if decision.grant is None:
             reason = f" They said: {decision.reason}" if decision.reason.strip() else ""
             self._answer(block, f"The person declined to run this code.{reason}")
             return "Not run, because the block before it was declined."
-        if decision.edited:
+        reviews.accepted(decision.grant.cell, review)
+        if decision.always is not None:
+            self._remember(decision.grant, decision.always, block)
+        if decision.grant.cell.code != block.code:
             self._stream.open("user", "code", block.language, parent=block.message_id)
             self._stream.write(decision.grant.cell.code)
         finished = await self._execute(block, decision.grant)
         return "" if finished.status == "ok" else "Not run, because the block before it did not succeed."
 
-    async def _decision_on(self, proposal: Proposal) -> Decision:
-        if self._host.gate.allowed(proposal):
-            return Decision(grant=self._host.gate.approve(proposal.id, proposal.cell))
+    def _remember(self, grant: Grant, always: Always, block: Block) -> None:
+        """Have the same code not asked about again, now that it is about to run; where that fails it runs once."""
+        try:
+            self._host.gate.remember(grant, always)
+        except OiError as error:
+            self._note(str(error), block, recipient="user")
+
+    async def _proposed(self, block: Block, cell: Cell, review: Review) -> Decision:
+        """Put a cell before the person, with what is known of it, and wait for their decision."""
+        gate = self._host.gate
+        proposal = gate.propose(cell, review.words)
+        content = {"type": "code", "format": cell.language, "content": cell.code}
+        self._stream.put(
+            Chunk("computer", "confirmation", "execution", content, id=proposal.id, parent=block.message_id)
+        )
+        if gate.allowed(proposal) and self._host.reviews.lets_pass(cell, review):
+            return Decision(grant=gate.approve(proposal.id, cell))
+        self.proposed = (block.message_id, review)
         self._decision = asyncio.get_running_loop().create_future()
         self._host.show_proposal(proposal)
         return await self._decision
 
     async def _execute(self, block: Block, grant: Grant) -> Finished:
         """Run what was granted and show it. Never raises for what the program or its kernel does."""
-        self._unanswered.remove(block)
         self._host.show_state("running")
-        before = self._stream.next_seq
+        look = await self._host.effects.before()
+        self._unanswered.remove(block)
+        shown = False
         finished, explained = Finished("error", "It did not run"), False
         try:
             async with contextlib.aclosing(self._host.computer.run(grant)) as events:
@@ -300,29 +324,44 @@ class Turn:
                         finished = event
                     else:
                         explained = explained or (isinstance(event, Text) and event.stream == "traceback")
+                        before = self._stream.next_seq
                         self._show(event, block)
+                        shown = shown or self._stream.next_seq != before
         except ComputerError as error:
             self._print(f"{error}\n", block)
-            finished = Finished("error")
-        if self._stream.next_seq == before:
+            shown, finished = True, Finished("error")
+        if not shown:
             self._console(block)  # it ran, and printed nothing
         self._stream.close()
         if finished.status != "error" or not explained:
             self._note(_ending(finished, stopped=self.stopping), block)
+        await self._tell_changes(look, block)
         return finished
+
+    async def _tell_changes(self, look: Look, block: Block) -> None:
+        """Say what the run changed on disk: to the person in words, to programs in a chunk."""
+        told = await self._host.effects.after(look, block.message_id)
+        self._note(told.words, block, recipient="user")
+        if told.form is not None:
+            chunk = Chunk("computer", "command", "changes", told.form, id=new_id("m"), parent=block.message_id)
+            self._stream.put(chunk)
 
     def _show(self, event: RunEvent, block: Block) -> None:
         match event:
-            case Text(text):
-                self._print(text, block)
+            case Text(text, line=line):
+                self._print(text, block, line)
             case ActiveLine(None) if self._open_type() != "console":
                 pass  # an image came last: no line is shown that would have to be taken back
             case ActiveLine(line):
                 self._console(block)
                 self._stream.write(None if line is None else str(line), "active_line")
-            case Rich(kind, form, content):
+            case Failure():
+                self._console(block)
+                place = asdict(event, filter=lambda _, value: value is not None)
+                self._stream.write(None, "active_line", failure=place)
+            case Rich(kind, form, content, line):
                 self._stream.open("computer", kind, form, parent=block.message_id)
-                self._stream.write(content)
+                self._stream.write(content, line=line)
                 self._stream.close()
             case InputRequest(prompt, password) if not self.stopping:
                 self._host.show_input(PendingInput(new_id("i"), prompt, password))
@@ -333,9 +372,9 @@ class Turn:
             case _:
                 pass
 
-    def _print(self, text: str, block: Block) -> None:
+    def _print(self, text: str, block: Block, line: int | None = None) -> None:
         self._console(block)
-        self._stream.write(text, "output")
+        self._stream.write(text, "output", line=line)
 
     def _console(self, block: Block) -> None:
         """Have a console message open: for the first output, and for what comes after an image."""
@@ -347,9 +386,6 @@ class Turn:
         return head.type if head else ""
 
     # --- small things ------------------------------------------------------------------------------------------
-
-    def _cell(self, block: Block) -> Cell:
-        return Cell(self._host.id, block.language, block.code, self._host.cwd)
 
     def _answer(self, block: Block, text: str) -> None:
         """Tell why a block did not run."""
@@ -374,6 +410,12 @@ class Turn:
         if content:
             self._stream.write(content)
         self._stream.close()
+
+
+def ask_of(host: Host) -> Ask:
+    """What a session's prompt is made for now."""
+    spent = host.snapshot.usage.cost or 0.0
+    return Ask(host.model, host.settings, host.cwd, tuple(host.computer.languages), spent)
 
 
 def _ending(finished: Finished, *, stopped: bool) -> str:

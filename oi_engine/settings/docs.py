@@ -143,7 +143,7 @@ def _quoted(text: str) -> str:
 
 def _order(setting: Setting) -> str:
     if isinstance(setting.order, str):
-        return "the lower, the stricter; a value that cannot be read counts as 0"
+        return f"the lower, the stricter; a value that cannot be read counts as {setting.strictest:g}"
     words = [f"`{json.dumps(value)}`" for value in setting.order or ()]
     return f"from the loosest to the strictest, {', '.join(words)}; a value that cannot be read counts as the last"
 

@@ -18,10 +18,10 @@ from typing import Any, Literal, get_args
 
 from attrs import NOTHING, Factory, define, field, frozen
 
+from oi_engine.settings.spellings import OLD_NAMES, OLD_SECTIONS
 from oi_engine.settings.tree import (
     MODES,
     NOT_SETTINGS,
-    OLD_NAMES,
     PROFILE_VERSION,
     SECTIONS,
     SYSTEM_MESSAGE,
@@ -312,7 +312,7 @@ def _flat(data: Mapping[Any, object]) -> Iterator[tuple[str, object]]:
     """Every key as a dotted name. Groups are entered, once: what is nested deeper is a value."""
     for key, value in data.items():
         name = key if isinstance(key, str) else shown(key)
-        if name in SECTIONS and isinstance(value, Mapping):
+        if (name in SECTIONS or name in OLD_SECTIONS) and isinstance(value, Mapping):
             for inner, item in value.items():
                 yield f"{name}.{inner if isinstance(inner, str) else shown(inner)}", item
         else:

@@ -15,7 +15,11 @@ from typing import Any, Final, Literal, get_type_hints
 import attrs
 from attrs import Factory, define, field, frozen
 
+from oi_engine.settings.spellings import OLD_NAMES
+
 SafeMode = Literal["off", "ask", "auto"]
+AutoRun = bool | Literal["sandboxed"]
+SandboxLevel = Literal["off", "workspace", "strict"]
 Scope = Literal["anyone", "tighten", "user", "choice"]
 """Who may set a setting: every layer; every layer, the workspace in the stricter direction alone; the person's own
 layers; or the layers that choose a profile (environment, editor, session)."""
@@ -70,6 +74,9 @@ def _setting(
         "note": note,
     }
     return field(default=default, metadata=metadata, repr=not secret)
+
+
+_SAFETY = "Safety"
 
 
 @define
@@ -128,7 +135,91 @@ class ComputerSettings:
     )
 
 
-_SAFETY = "Safety"
+@define
+class PolicySettings:
+    """Rules for shell code (``policy.*``); see ``safety.rules``."""
+
+    allow: tuple[str, ...] = _setting(
+        (),
+        "Shell commands that run without asking, such as `git status` or `ls -l *`: a program without a path, then its "
+        "arguments word for word; a last `*` stands for any further ones that are no options. Such a rule holds for a "
+        "block that is one plain command: anything more is asked about.",
+        scope="user",
+        strictest=(),
+    )
+    deny: tuple[str, ...] = _setting(
+        (),
+        "Shell commands that never run without asking, whatever else allows them, such as `rm` or `git push`: a "
+        "program, then words that its arguments begin with; `*` is every command. With such a rule, shell code that is "
+        "not fully understood is asked about too.",
+        scope="user",
+        strictest=("*",),
+    )
+
+
+@define
+class SandboxSettings:
+    """Bounds of the sandbox (``sandbox_limits.*``)."""
+
+    network: bool = _setting(
+        True, "Whether code in the sandbox `workspace` has the network; in `strict` it never has.", order=(True, False)
+    )
+    memory: int | None = _setting(
+        8192, "Megabytes of memory that one runtime and all its processes may use.", order=LIMIT, low=256, strictest=256
+    )
+    processes: int | None = _setting(
+        512, "Processes and threads that one runtime may have.", order=LIMIT, low=32, strictest=32
+    )
+    seconds: int | None = _setting(
+        None, "Seconds that one run may take; null: no limit.", order=LIMIT, low=1, strictest=60
+    )
+
+
+@define
+class ChatDocumentSettings:
+    """Settings of chat documents (``chat_document.*``)."""
+
+    send_on_save: bool = _setting(False, "Send what is written under the last heading when it is saved.", scope="user")
+    stream: bool | None = _setting(
+        None,
+        "Whether answers are written while they come. Null: in Emacs' eglot not, where that is safe only with "
+        "`eglot-send-changes-idle-time` at 0, and in other editors yes.",
+        scope="user",
+    )
+
+
+@define
+class ChangesSettings:
+    """Settings of what is known of the changes that runs make on disk (``changes.*``)."""
+
+    follow: bool = _setting(
+        True,
+        "List what each run changed in the session's folder, keep what was there before, and offer to take it back.",
+        group=_SAFETY,
+        order=(False, True),
+    )
+    max_file: float = _setting(
+        5.0,
+        "Megabytes of a file up to which it is kept; a larger one is listed only.",
+        group=_SAFETY,
+        scope="user",
+        low=0,
+    )
+    max_total: float = _setting(
+        500.0, "Megabytes that all that is kept of one folder may take.", group=_SAFETY, scope="user", low=0
+    )
+    wait: float = _setting(
+        1.0,
+        "Seconds that a run waits at most for the look at the folder before it; the one after it may take five times "
+        "as long. That a run is not followed for it is said once.",
+        group=_SAFETY,
+        scope="user",
+        low=0,
+        high=3600,
+    )
+    keep_days: float = _setting(14.0, "Days that changes can be taken back.", group=_SAFETY, scope="user", low=0)
+
+
 _MODES = "Modes"
 _TOLD = "What the model is told"
 _TALK = "The conversation"
@@ -141,19 +232,45 @@ class Settings:
 
     llm: LlmSettings = Factory(LlmSettings)
     computer: ComputerSettings = Factory(ComputerSettings)
-    auto_run: bool = _setting(False, "Run code without asking.", group=_SAFETY, order=(True, False))
+    chat_document: ChatDocumentSettings = Factory(ChatDocumentSettings)
+    changes: ChangesSettings = Factory(ChangesSettings)
+    policy: PolicySettings = Factory(PolicySettings)
+    sandbox_limits: SandboxSettings = Factory(SandboxSettings)
+    auto_run: AutoRun = _setting(
+        False,
+        "Run code without asking: `sandboxed` does so inside the sandbox alone, and is the better choice; `true` does "
+        "so with all that you may do yourself.",
+        group=_SAFETY,
+        order=(True, "sandboxed", False),
+    )
+    sandbox: SandboxLevel = _setting(
+        "off",
+        "Where code runs: `off` with your own rights; `workspace` may write to the session's folder and to a temporary "
+        "one alone, and reads no keys; `strict` has no network either. `auto_run: sandboxed` stands for `workspace` at "
+        "least.",
+        group=_SAFETY,
+        order=("off", "workspace", "strict"),
+    )
     safe_mode: SafeMode = _setting(
         "off",
         "Scan code before it runs: `off`, `ask` (whether to scan) or `auto`. Any but `off` turns `auto_run` off.",
         group=_SAFETY,
         order=("off", "ask", "auto"),
     )
+    safe_review: bool = _setting(
+        False,
+        "Where `safe_mode` looks at code, have the model review it too: one more request for each block, with the "
+        "code alone in it.",
+        group=_SAFETY,
+        scope="user",
+    )
     max_budget: float | None = _setting(
         None, "US dollars that a session may cost; null: no limit.", group=_SAFETY, order=LIMIT, low=0
     )
     offline: bool = _setting(
         False,
-        "Do nothing that needs the network, the model's own API excepted.",
+        "Do nothing that needs the network: a model that is chosen by itself is a local one, and of one in `llm.model` "
+        "that is not it is said.",
         group=_SAFETY,
         order=(False, True),
     )
@@ -262,36 +379,22 @@ class Settings:
     )
 
 
-SECTIONS: dict[str, type[Any]] = {"llm": LlmSettings, "computer": ComputerSettings}
-GROUPS = {"llm": "The language model", "computer": "The computer"}
-
-OLD_NAMES = {
-    "model": "llm.model",
-    "temperature": "llm.temperature",
-    "context_window": "llm.context_window",
-    "max_tokens": "llm.max_tokens",
-    "max_output": "llm.max_output",
-    "api_base": "llm.api_base",
-    "api_key": "llm.api_key",
-    "api_version": "llm.api_version",
-    "supports_functions": "llm.supports_functions",
-    "supports_function_calling": "llm.supports_functions",
-    "supports_vision": "llm.supports_vision",
-    "llm_model": "llm.model",
-    "llm_temperature": "llm.temperature",
-    "llm_context_window": "llm.context_window",
-    "llm_max_tokens": "llm.max_tokens",
-    "llm_max_output": "llm.max_output",
-    "llm_api_base": "llm.api_base",
-    "llm_api_key": "llm.api_key",
-    "llm_api_version": "llm.api_version",
-    "llm_supports_functions": "llm.supports_functions",
-    "llm_supports_vision": "llm.supports_vision",
-    "llm_max_budget": "max_budget",
-    "llm.max_budget": "max_budget",
-    "debug_mode": "verbose",
-    "llm.custom_instructions": "custom_instructions",
+SECTIONS: dict[str, type[Any]] = {
+    "llm": LlmSettings,
+    "computer": ComputerSettings,
+    "chat_document": ChatDocumentSettings,
+    "changes": ChangesSettings,
+    "policy": PolicySettings,
+    "sandbox_limits": SandboxSettings,
 }
+GROUPS = {
+    "llm": "The language model",
+    "computer": "The computer",
+    "chat_document": "Chat documents",
+    "policy": "Rules for shell code",
+    "sandbox_limits": "Bounds of the sandbox",
+}
+
 """Other documented spellings, old ones for the most part."""
 
 NOT_SETTINGS = {

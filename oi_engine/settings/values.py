@@ -113,7 +113,8 @@ def described(setting: Setting) -> str:
 
 def _described(kind: Any) -> str:
     if get_origin(kind) is Literal:
-        return "one of " + ", ".join(repr(option) for option in get_args(kind))
+        options = [repr(option) for option in get_args(kind)]
+        return options[0] if len(options) == 1 else "one of " + ", ".join(options)
     if get_origin(kind) in (Union, types.UnionType):
         return " or ".join(_described(option) for option in get_args(kind))
     plain = {bool: "true or false", str: "text", int: "a whole number", float: "a number", type(None): "null"}

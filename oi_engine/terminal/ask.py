@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-Verdict = Literal["yes", "no", "edit", "always"]
-VERDICTS: dict[str, Verdict] = {"y": "yes", "n": "no", "e": "edit", "a": "always"}
+Verdict = Literal["yes", "no", "edit", "always", "here", "scan"]
+VERDICTS: dict[str, Verdict] = {"y": "yes", "n": "no", "e": "edit", "a": "always", "h": "here", "s": "scan"}
 
-QUESTION = "Run this? y/n/e/a "
-HELP = "y: run it · n: do not run it · e: edit it first · a: always run exactly this code"
+QUESTION = "Run this? y/n/e/a/h "
+HELP = (
+    "y: run it · n: do not run it · e: edit it first · a: always run exactly this code, in this session · "
+    "h: always run exactly this code in this folder (%policy lists and revokes) · s: scan it first"
+)
 REASON = "Why not? (Enter: no reason) "
 FENCE = "```"
 

@@ -21,7 +21,6 @@ from prompt_toolkit.layout.processors import Processor, Transformation, Transfor
 from prompt_toolkit.shortcuts import CompleteStyle
 from prompt_toolkit.styles import Style
 
-from oi_engine import magic
 from oi_engine.safety.sanitize import sanitize
 from oi_engine.terminal.ask import HELP, QUESTION, REASON, VERDICTS, Interrupted, Left, Verdict, is_open_block
 from oi_engine.terminal.tty_mode import TtyMode
@@ -39,6 +38,8 @@ class _MagicCompleter(Completer):
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """The lines that the text before the cursor may become."""
+        from oi_engine import magic
+
         text = document.text_before_cursor
         for line in magic.complete(text):
             yield Completion(line, -len(text), display=sanitize(line.rpartition(" ")[2]))

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from oi_engine import magic
-from oi_engine.approval import Proposal
+from oi_engine.approval import Always, Proposal
 from oi_engine.errors import OiError, SessionError
 from oi_engine.factory import Engine
 from oi_engine.messages import Message
 from oi_engine.safety.reveal import reveal
 from oi_engine.safety.sanitize import sanitize
+from oi_engine.session.review import SAFE
 from oi_engine.session.session import Session
 from oi_engine.session.state import PendingInput, Snapshot
 from oi_engine.stream import Entry
 from oi_engine.terminal.ask import Asker, Interrupted, Left, block_content
 from oi_engine.terminal.editor import EditorFailed, edit
 from oi_engine.terminal.renderer import Renderer, Tone
-from oi_engine.terminal.replay import show_end
+
+if TYPE_CHECKING:
+    from oi_engine.magic import Magic
 
 FRAME = 1 / 30
+_ALWAYS: dict[str, Always] = {"always": "session", "here": "here"}
 """Seconds between two looks at what is to be drawn."""
 
 HOW_TO_LEAVE = "Ctrl-D leaves; so does Ctrl-C once more."
 NOBODY = "Not run: nobody can be asked here. --yes runs code without asking."
 NOBODY_REASON = "Nobody could be asked, because the input is no terminal. Do not propose code again."
+NOT_SCANNED = "Not scanned yet: s scans it first."
+NOTHING_FOUND = "The scan found nothing to say."
 REFUSALS = 3
 """Proposals that one turn may make where nobody can be asked; then it is stopped."""
 
@@ -60,6 +64,7 @@ class Chat:
         self._asking = False
         self._failed = False
         self._loaded = False
+        self._review = ""
         self._engine = engine or Engine(session.settings)
         self._subscribe()
 
@@ -108,15 +113,19 @@ class Chat:
     async def _serve(self, text: str) -> bool:
         if self._echo:
             self.say(text, "echo")
+        from oi_engine import magic  # late: the prompt does not wait for it
+
         command = magic.parse(text)
         return await (self.turn(text) if command is None else self._magic(command))
 
     # --- magic commands ----------------------------------------------------------------------------------------
 
-    async def _magic(self, command: magic.Magic) -> bool:
+    async def _magic(self, command: Magic) -> bool:
         """Do what a command says, and see the run through that it may have asked for."""
+        from oi_engine import magic
+        from oi_engine.terminal.replay import show_end
+
         self._failed = self._loaded = False
-        verbose = self.session.settings.verbose
         try:
             said = await magic.run(command, self.session, self._engine, self._go_over)
         except OiError as error:
@@ -126,13 +135,14 @@ class Chat:
             show_end(self._renderer, self.session.messages)
         if said:
             self._renderer.tell(said)
-        if self.session.settings.verbose != verbose:
-            logging.getLogger("oi_engine").setLevel(logging.WARNING if verbose else logging.DEBUG)
         await self._see_through()
         return not self._failed
 
-    async def _go_over(self, session: Session) -> None:
-        """Show another session from now on, and end the one before."""
+    async def _go_over(self, conversation_id: str) -> Session:
+        """Show the session of a stored conversation from now on, and end the one before."""
+        from oi_engine.terminal.replay import show_end
+
+        session = await self._engine.reopen(conversation_id)
         before = self.session
         for end in self._ends:
             end()
@@ -140,6 +150,7 @@ class Chat:
         self._subscribe()
         await self._engine.close_session(before)
         show_end(self._renderer, session.messages)
+        return session
 
     def _subscribe(self) -> None:
         self._ends = (self.session.stream.subscribe(self._entry), self.session.on_state(self._state))
@@ -151,7 +162,17 @@ class Chat:
         self._failed = False
         self.session.send(request)
         await self._see_through()
+        self._say_cost()
         return not self._failed
+
+    def _say_cost(self) -> None:
+        """Say what the turn cost, where that is known and is something."""
+        spent = self.session.snapshot
+        if spent.turn_usage.cost and spent.usage.cost:
+            from oi_engine.models.budget import dollars
+
+            self.say(f"{dollars(spent.turn_usage.cost)} for this turn, {dollars(spent.usage.cost)} so far.")
+            self._renderer.settle()
 
     async def _see_through(self) -> None:
         """Draw, and answer what is asked, until the session is at rest."""
@@ -216,6 +237,8 @@ class Chat:
             self._loaded = self._loaded or entry.chunk.start
             return
         self._failed = self._failed or entry.chunk.type == "error"
+        if entry.chunk.type == "review" and isinstance(entry.chunk.content, str):
+            self._review += entry.chunk.content
         self._renderer.entry(entry)
 
     def _state(self, snapshot: Snapshot) -> None:
@@ -227,24 +250,40 @@ class Chat:
     async def _decide(self, proposal: Proposal) -> None:
         """Put the question until it is decided. What is approved is what the question stood under."""
         code: str | None = None
+        findings = proposal.findings
         try:
             while True:
                 shown = proposal.cell.code if code is None else code
-                self._warn([*map(str, reveal(shown).found), *proposal.findings])
+                self._warn([*map(str, reveal(shown).found), *findings])
+                self._tell_of_scan()
                 self._renderer.pause()
                 verdict = await self._asker.approval()
                 if verdict == "edit":
                     code = await self._edit(shown, proposal.cell.language, code)
+                elif verdict == "scan":
+                    # Of the code as proposed, the words come with the proposal, for which this question is put anew.
+                    self._review = ""
+                    findings = await self.session.scan(proposal.id, code)
                 elif verdict == "no":
                     self.session.reject(proposal.id, await self._asker.reason())
+                    self._review = ""
                     return
                 else:
-                    self.session.approve(proposal.id, code, always=verdict == "always")
+                    self._review = ""
+                    self.session.approve(proposal.id, code, always=_ALWAYS.get(verdict))
                     return
         except (Interrupted, Left):
             self.session.stop()
         except SessionError as error:
             self._renderer.say(str(error), "error")
+
+    def _tell_of_scan(self) -> None:
+        """Say that code was not scanned, where safe mode asks, and of a scan that found nothing that it was made."""
+        asks = self.session.settings.safe_mode == "ask"
+        words = NOTHING_FOUND if self._review and not self._review.replace(SAFE, "") else NOT_SCANNED if asks else ""
+        if words and (words != NOT_SCANNED or not self._review):
+            self._renderer.hand_over()
+            self._renderer.say(words)
 
     def _warn(self, findings: Sequence[str]) -> None:
         """Say what is to be known of the code, under the code and above the question; it stays on the screen."""

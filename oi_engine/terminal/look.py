@@ -1,4 +1,7 @@
-"""How things look on a terminal: Markdown, code, rules. Colours are those of the terminal's own palette."""
+"""How things look on a terminal: Markdown, code, rules. Colours are those of the terminal's own palette.
+
+What draws Markdown and colours code is imported when it is first needed, since the prompt does not wait for it.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from attrs import frozen
-from markdown_it import MarkdownIt
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.markdown import CodeBlock, Heading, Markdown
-from rich.padding import Padding
-from rich.syntax import Syntax
+from rich.console import Console, RenderableType
 from rich.text import Text
 from rich.theme import Theme
 
@@ -49,38 +48,10 @@ def make_console(file: TextIO) -> Console:
     return Console(file=file, theme=_THEME, highlight=False, soft_wrap=False)
 
 
-class _LeftHeading(Heading):
-    """A heading at the left, every level alike."""
-
-    LEVEL_ALIGN = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
-
-
-class _PlainCodeBlock(CodeBlock):
-    """Quoted code: indented, on the terminal's own background."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        code = highlighted(str(self.text).rstrip(), self.lexer_name)
-        yield Padding(code, (0, 0, 0, GUTTER))
-
-
-class Prose(Markdown):
-    """Markdown in which tags are text: what a model writes must not vanish."""
-
-    elements = {  # noqa: RUF012 -- as rich declares it
-        **Markdown.elements,
-        "heading_open": _LeftHeading,
-        "fence": _PlainCodeBlock,
-        "code_block": _PlainCodeBlock,
-    }
-
-    def __init__(self, source: str) -> None:
-        super().__init__("", code_theme=CODE_THEME, hyperlinks=False)
-        parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
-        self.parsed = parser.parse(source)
-
-
 def highlighted(code: str, language: str) -> Text:
     """Code in the colours of its language, or plain where no lexer is known for it."""
+    from rich.syntax import Syntax
+
     text = Syntax(code, _LEXERS.get(language, language), theme=CODE_THEME).highlight(code)
     text.rstrip()
     text.no_wrap = None
@@ -111,6 +82,8 @@ class Look:
 
     def prose(self, markdown: str) -> list[str]:
         """Markdown, without the blank lines that rich puts around some blocks: the space between them is not theirs."""
+        from oi_engine.terminal.prose import Prose
+
         lines = self.lines(Prose(markdown))
         shown = [at for at, line in enumerate(lines) if line.strip()]
         return lines[shown[0] : shown[-1] + 1] if shown else []

@@ -1,9 +1,13 @@
-"""``oi-lsp chat`` and ``oi-lsp demo``: puts engine, session, renderer and asker together, and ends them again."""
+"""``oi-lsp chat`` and ``oi-lsp demo``: puts engine, session, renderer and asker together, and ends them again.
+
+The prompt is waited for: what it does not need is imported in a thread while the person writes (``_get_ready``).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import shutil
@@ -11,6 +15,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 
 from attrs import field, frozen
@@ -18,8 +23,8 @@ from platformdirs import user_state_path
 
 from oi_engine import paths
 from oi_engine.errors import OiError
-from oi_engine.factory import Choice, Engine
-from oi_engine.magic_history import tail
+from oi_engine.factory import Choice, Engine, preload
+from oi_engine.history.store import Conversation
 from oi_engine.models import tour
 from oi_engine.profiles.live import Sources, ensure_default
 from oi_engine.safety.redact import redact
@@ -27,10 +32,7 @@ from oi_engine.session.session import Session
 from oi_engine.terminal.ask import Asker, Left
 from oi_engine.terminal.chat import Chat
 from oi_engine.terminal.gallery import Gallery
-from oi_engine.terminal.pick import pick
-from oi_engine.terminal.plain import PlainRenderer
 from oi_engine.terminal.renderer import Renderer
-from oi_engine.terminal.replay import SHOWN, show_end
 from oi_engine.terminal.tty_mode import TtyMode
 from oi_engine.version import __version__
 
@@ -38,6 +40,9 @@ log = logging.getLogger(__name__)
 
 _LEAVE_SECONDS = 2.0
 """How long leaving in good order may take once the terminal is gone."""
+
+_FIRST_SECONDS = 0.1
+"""How long what the person does not see waits, so that the prompt is on the screen before it takes any time."""
 
 
 @frozen
@@ -137,7 +142,7 @@ async def _chat(options: ChatOptions) -> int:
             for problem in problems:
                 talk.say(problem)
             renderer.settle()
-            warming = asyncio.create_task(session.model.warm_up())
+            warming = asyncio.create_task(_get_ready(session))
             good = await (talk.converse() if options.question is None else talk.turn(options.question))
         except Left:
             good = True
@@ -159,9 +164,27 @@ def _end_on_signals() -> None:
         asyncio.get_running_loop().add_signal_handler(number, main.cancel)
 
 
+async def _get_ready(session: Session) -> None:
+    """Have there, while the person reads and writes, what a turn needs: modules and the model."""
+    await asyncio.sleep(_FIRST_SECONDS)
+    await asyncio.to_thread(_preload)
+    # Importing made much that stays; a collection that looked through it all would be felt as a pause.
+    gc.freeze()
+    gc.enable()
+    await session.model.warm_up()
+
+
+def _preload() -> None:
+    import_module("oi_engine.magic")
+    import_module("oi_engine.models.worker_client")
+    import_module("oi_engine.terminal.prose")
+    import_module("rich.syntax")
+    preload()
+
+
 async def _begin(engine: Engine, options: ChatOptions, around: Surroundings, asker: Asker) -> tuple[Session, Renderer]:
     """A new conversation, or the one that the person picks, of which the end is shown; under a greeting."""
-    picked = await pick(engine.history, asker) if options.conversations else None
+    picked = await _picked(engine, asker) if options.conversations else None
     choice = await _choice(engine, options.demo)
     if picked is None:
         session = engine.new_session(cwd=str(Path.cwd()), model=choice)
@@ -172,9 +195,18 @@ async def _begin(engine: Engine, options: ChatOptions, around: Surroundings, ask
     renderer = _renderer(around, picked.id)
     if options.question is None:
         _greet(renderer, choice, around)
+    from oi_engine.magic_history import tail
+    from oi_engine.terminal.replay import SHOWN, show_end
+
     # The end of a long conversation is there at once; all of it takes a while.
     show_end(renderer, await asyncio.to_thread(tail, engine.history, picked, SHOWN), picked.length)
     return await engine.reopen(picked.id, model=choice), renderer
+
+
+async def _picked(engine: Engine, asker: Asker) -> Conversation:
+    from oi_engine.terminal.pick import pick
+
+    return await pick(engine.history, asker)
 
 
 async def _choice(engine: Engine, demo: bool) -> Choice:
@@ -204,6 +236,8 @@ def tty_modes(around: Surroundings, stack: contextlib.ExitStack) -> TtyMode | No
 def _renderer(around: Surroundings, session_id: str) -> Renderer:
     gallery = Gallery(user_state_path("oi-lsp") / "sessions" / session_id)
     if not around.rich:
+        from oi_engine.terminal.plain import PlainRenderer
+
         return PlainRenderer(sys.stdout, gallery, _leave_without_reader())
     from oi_engine.terminal.look import Look, make_console
     from oi_engine.terminal.render import RichRenderer

@@ -145,7 +145,7 @@ class RichRenderer:
         self._cleaner = Sanitizer()
         if chunk.type == "code" and chunk.role != "computer":
             self._start_code(chunk)
-        elif chunk.role == "assistant":
+        elif chunk.role == "assistant" and chunk.type != "review":
             self._leave_cell()
         if chunk.type == "message" and chunk.role == "assistant":
             self._prose = MarkdownStream()

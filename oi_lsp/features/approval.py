@@ -1,4 +1,4 @@
-"""Commands of the gate: approve, with or without an edit, and reject."""
+"""Commands of the gate: approve, with or without an edit, reject, and scan beforehand."""
 
 from __future__ import annotations
 
@@ -20,3 +20,10 @@ def approve(host: SessionHost, params: wire.CodeApprove) -> wire.OfTurn:
 def reject(host: SessionHost, params: wire.CodeReject) -> wire.OfTurn:
     """``oi.code.reject``."""
     return wire.OfTurn(host.live(params.session_id).reject(params.proposal_id, params.reason))
+
+
+@HANDLERS.serves(wire.CodeScan)
+def scan(host: SessionHost, params: wire.CodeScan) -> wire.Nothing:
+    """``oi.code.scan``."""
+    host.spawn(host.live(params.session_id).scan(params.proposal_id))
+    return wire.Nothing()

@@ -1,8 +1,9 @@
-"""Commands of the conversation: send, stop, what it cost."""
+"""Commands of the conversation: send, how a line may go on, stop, what it cost."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,25 +17,33 @@ from oi_lsp.structure import InvalidField, check_text, from_wire, kind_of
 
 if TYPE_CHECKING:
     from oi_engine.messages import Message
+    from oi_engine.session.session import Session
 
     Attached = Message | Callable[[], Message]
 
 HANDLERS = Handlers()
 
 _SENDABLE = ("message", "image", "file")
+_OFFERS = 500
+"""The most ways to go on in one answer; a folder may have any number of files."""
 
 
 @HANDLERS.serves(wire.ChatSend)
 def send(host: SessionHost, params: wire.ChatSend) -> wire.ChatSendResult | Coroutine[Any, Any, wire.ChatSendResult]:
     """``oi.chat.send``: at once, but where files are to be read."""
+    from oi_engine import magic
     from oi_engine.messages import Message
 
-    host.live(params.session_id)
+    session = host.live(params.session_id)
     if isinstance(params.content, str):
         messages = [Message("user", "message", params.content)]
     else:
         messages = _messages(params.content, "content")
-    attached = [_attachment(given, f"attachments[{at}]") for at, given in enumerate(params.attachments)]
+    attached = [_attachment(host, given, f"attachments[{at}]") for at, given in enumerate(params.attachments)]
+    if isinstance(params.content, str):
+        ticket = magic.perform(params.content, session, host.engine, partial(_opened, host))
+        if ticket is not None:
+            return wire.ChatSendResult(ticket.turn_id, ticket.queued)
     if any(callable(each) for each in attached):
         return _send_with_files(host, params.session_id, messages, attached)
     return _send(host, params.session_id, [*messages, *(each for each in attached if not callable(each))])
@@ -50,6 +59,21 @@ async def _send_with_files(
 def _send(host: SessionHost, session_id: str, messages: list[Message]) -> wire.ChatSendResult:
     ticket = host.live(session_id).send(messages)
     return wire.ChatSendResult(ticket.turn_id, ticket.queued)
+
+
+async def _opened(host: SessionHost, conversation_id: str) -> Session:
+    """The session of a stored conversation, which the client is about to show."""
+    return (await host.open(conversation_id)).session
+
+
+@HANDLERS.serves(wire.ChatComplete)
+async def complete(host: SessionHost, params: wire.ChatComplete) -> wire.ChatCompleteResult:
+    """``oi.chat.complete``: paths start from where the session's commands find them."""
+    from oi_engine import magic
+
+    folder = host.cwd or os.getcwd() if params.session_id is None else host.find(params.session_id).session.cwd
+    offers = await asyncio.to_thread(magic.offers, params.text, folder)
+    return wire.ChatCompleteResult(tuple(wire.ChatOffer(each.text, each.help) for each in offers[:_OFFERS]))
 
 
 @HANDLERS.serves(wire.ChatStop)
@@ -69,14 +93,14 @@ def _messages(given: tuple[wire.LmcMessage, ...], where: str) -> list[Message]:
     return [_message(message, f"{where}[{index}]") for index, message in enumerate(given)]
 
 
-def _attachment(given: Attachment, where: str) -> Attached:
+def _attachment(host: SessionHost, given: Attachment, where: str) -> Attached:
     """An attachment as a message, or what makes one of it in a thread."""
     from oi_lsp.attachments import from_file, from_text
 
     if "role" in given:
         return _message(given, where)
     if "uri" in given:
-        return partial(from_file, from_wire(FileAttachment, given, where), where)
+        return partial(from_file, from_wire(FileAttachment, given, where), where, host.encoding)
     return from_text(from_wire(TextAttachment, given, where), where)
 
 

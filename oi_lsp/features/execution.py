@@ -1,4 +1,4 @@
-"""Commands of the computer: run, answer, interrupt, restart."""
+"""Commands of the computer: run, answer, interrupt, restart, and what its sandbox allows."""
 
 from __future__ import annotations
 
@@ -43,6 +43,13 @@ def restart(host: SessionHost, params: wire.KernelRestart) -> wire.Nothing:
     """``oi.kernel.restart``."""
     session = host.live(params.session_id)
     host.spawn(session.restart(_canonical(session, params.language)))
+    return wire.Nothing()
+
+
+@HANDLERS.serves(wire.SandboxAllow)
+def allow(host: SessionHost, params: wire.SandboxAllow) -> wire.Nothing:
+    """``oi.sandbox.allow``."""
+    host.live(params.session_id).allow(params.path, network=params.network)
     return wire.Nothing()
 
 

@@ -70,15 +70,13 @@ def choose(host: SessionHost, params: wire.ModelsChoose) -> wire.ModelsChooseRes
 @HANDLERS.serves(wire.PromptGet)
 async def prompt(host: SessionHost, params: wire.PromptGet) -> wire.PromptGetResult:
     """``oi.prompt.get``."""
-    from oi_engine.models.prompt import build_request
-
     session = host.live(params.session_id)
-    llm = session.settings.llm
-    info = await session.model.info(llm.model, llm.api_base)
-    messages = [*session.messages, *session.preface()]
-    request = build_request(messages, session.settings, info, cwd=session.cwd, languages=session.computer.languages)
+    preview = await session.preview()
+    request = preview.request
     told: tuple[dict[str, Any], ...] = tuple(dict(message) for message in request.messages)
-    return wire.PromptGetResult(host.engine.model_of(session), told, request.tools, tuple(request.languages))
+    return wire.PromptGetResult(
+        host.engine.model_of(session), told, request.tools, tuple(request.languages), preview.notices
+    )
 
 
 def _family(model: str) -> str:

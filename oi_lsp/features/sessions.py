@@ -11,20 +11,34 @@ from oi_lsp import protocol as wire
 from oi_lsp.features.handlers import Handlers
 from oi_lsp.host import Hosted, SessionHost
 from oi_lsp.outbox import state_of
+from oi_lsp.protocol_changes import LeftPath
 from oi_lsp.structure import InvalidField
 
 if TYPE_CHECKING:
     from oi_engine.session.session import Session
+    from oi_engine.settings.layers import Layer
 
 HANDLERS = Handlers()
 
 
 @HANDLERS.serves(wire.SessionNew)
-def new(host: SessionHost, params: wire.SessionNew) -> wire.SessionNewResult:
-    """``oi.session.new``."""
+def new(
+    host: SessionHost, params: wire.SessionNew
+) -> wire.SessionNewResult | Coroutine[Any, Any, wire.SessionNewResult]:
+    """``oi.session.new``: at once where no file is to be read for it."""
     if params.cwd is not None and not (os.path.isabs(params.cwd) and os.path.isdir(params.cwd)):
         raise InvalidField("cwd", "must be the absolute path of a directory that exists.")
-    hosted = host.new(cwd=params.cwd, model=params.model, title=params.title)
+    if params.profile is not None:
+        return _new_with_profile(host, params, params.profile)
+    return _new(host, params)
+
+
+async def _new_with_profile(host: SessionHost, params: wire.SessionNew, name: str) -> wire.SessionNewResult:
+    return _new(host, params, await host.engine.profile(name))
+
+
+def _new(host: SessionHost, params: wire.SessionNew, profile: Layer | None = None) -> wire.SessionNewResult:
+    hosted = host.new(cwd=params.cwd, model=params.model, title=params.title, profile=profile)
     return wire.SessionNewResult(hosted.session.id)
 
 
@@ -92,10 +106,20 @@ def export(host: SessionHost, params: wire.SessionExport) -> wire.SessionExportR
 
 
 @HANDLERS.serves(wire.SessionUndo)
-def undo(host: SessionHost, params: wire.SessionUndo) -> wire.Nothing:
-    """``oi.session.undo``."""
-    host.live(params.session_id).undo()
-    return wire.Nothing()
+def undo(
+    host: SessionHost, params: wire.SessionUndo
+) -> wire.SessionUndoResult | Coroutine[Any, Any, wire.SessionUndoResult]:
+    """``oi.session.undo``: at once where no file is to be written for it."""
+    session = host.live(params.session_id)
+    taken = [message.id for message in session.last_turn]
+    session.undo()
+    return _rewound(session, taken) if params.files else wire.SessionUndoResult()
+
+
+async def _rewound(session: Session, messages: list[str]) -> wire.SessionUndoResult:
+    reverted = await session.effects.rewind(messages)
+    left = (refusal for one in reverted for refusal in one.refused)
+    return wire.SessionUndoResult(tuple(LeftPath(refusal.path, refusal.reason) for refusal in left))
 
 
 @HANDLERS.serves(wire.SessionReset)

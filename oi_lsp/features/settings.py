@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os.path
 from typing import TYPE_CHECKING, Any
 
 from oi_lsp import protocol_settings as wire
 from oi_lsp.features.handlers import Handlers
+from oi_lsp.fields import Nothing
 from oi_lsp.host import SessionHost
 from oi_lsp.structure import InvalidField, check_text, shortened
 
@@ -52,6 +54,21 @@ async def set_(host: SessionHost, params: wire.SettingsSet) -> wire.SettingsSetR
     return wire.SettingsSetResult(_value(resolved, setting), tuple(str(problem) for problem in problems))
 
 
+@HANDLERS.serves(wire.PolicyList)
+async def approvals(host: SessionHost, params: wire.PolicyList) -> wire.PolicyListResult:
+    """``oi.policy.list``."""
+    kept = await asyncio.to_thread(host.engine.approvals.all)
+    shown = (wire.PolicyApproval(k.id, k.language, k.begins, k.folder, k.sandbox, k.approved_at) for k in kept)
+    return wire.PolicyListResult(tuple(shown))
+
+
+@HANDLERS.serves(wire.PolicyRevoke)
+async def revoke(host: SessionHost, params: wire.PolicyRevoke) -> Nothing:
+    """``oi.policy.revoke``."""
+    await asyncio.to_thread(host.engine.approvals.revoke, params.approval_id)
+    return Nothing()
+
+
 def _setting(name: str) -> Setting:
     from difflib import get_close_matches
 
@@ -66,7 +83,7 @@ def _setting(name: str) -> Setting:
 
 
 def _dotted(name: str) -> str:
-    from oi_engine.settings.tree import OLD_NAMES
+    from oi_engine.settings.spellings import OLD_NAMES
 
     return OLD_NAMES.get(name, name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -46,18 +47,27 @@ async def test_every_command_refuses_arguments_that_are_not_its_own(client: LspC
     await goes_on(client)
 
 
+NOWHERE = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
+
+
 async def test_every_command_with_a_session_refuses_one_that_is_unknown(client: LspClient) -> None:
     more: dict[str, dict[str, Any]] = {
         "oi.session.rename": {"title": "x"},
         "oi.session.replay": {"afterSeq": 0},
         "oi.chat.send": {"content": "x"},
+        "oi.chat.complete": {"text": "%"},
         "oi.code.approve": {"proposalId": "p"},
         "oi.code.reject": {"proposalId": "p"},
+        "oi.code.scan": {"proposalId": "p"},
+        **{f"oi.changes.{verb}": {"changeId": "c"} for verb in ("diff", "revert")},
         "oi.code.run": {"language": "python", "code": "1"},
         "oi.input.answer": {"inputId": "i", "text": "x"},
         "oi.history.export": {"format": "json"},
         "oi.settings.set": {"name": "auto_run", "value": True},
         "oi.models.choose": {"model": "m"},
+        **{f"oi.selection.{verb}": {"uri": Path(__file__).as_uri(), "instruction": "x"} for verb in ("ask", "edit")},
+        "oi.selection.run": {"uri": Path(__file__).as_uri()},
+        "oi.diagnostic.explain": {"uri": Path(__file__).as_uri(), "range": NOWHERE, "message": "x"},
     }
     for command in protocol.COMMANDS:
         if "session_id" not in attrs.fields_dict(command.params):

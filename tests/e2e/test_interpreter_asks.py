@@ -117,7 +117,7 @@ async def test_a_notebook_asks_in_the_cell(tmp_path: Path, monkeypatch: pytest.M
         )
         shown = "".join(printed)
         assert reply["content"]["status"] == "ok", shown
-        assert questions == ["Run this? y/n/e/a "] * 2
+        assert questions == ["Run this? y/n/e/a/h "] * 2
         assert "messages: 4" in shown
         assert "chunks: ['42\\n']" in shown
     finally:

@@ -56,6 +56,35 @@ async def test_values_have_their_origin_and_secrets_are_not_told(tmp_path: Path)
         assert "sk-hidden" not in json.dumps(await client.command("oi.settings.get"))
 
 
+async def test_a_session_that_starts_from_a_profile(tmp_path: Path) -> None:
+    folder = profiles(tmp_path)
+    (folder / "default.yaml").write_text("llm:\n  temperature: 0.5\n  max_tokens: 70\n")
+    (folder / "chosen.yaml").write_text("llm.temperature: 0.6\nmax_budget: 1\n")
+    careful = folder / "careful.yaml"
+    careful.write_text("llm:\n  temperature: 0.7\n  model: tour\n")
+    async with product(tmp_path, {"profile": "chosen", "llm": {"model": "tour"}}) as client:
+        with_profile = (await client.command("oi.session.new", profile="careful"))["sessionId"]
+        plain = (await client.command("oi.session.new"))["sessionId"]
+        temperature = await value(client, "llm.temperature", sessionId=with_profile)
+        assert (temperature["value"], temperature["where"]) == (0.7, str(careful))
+        assert (await value(client, "llm.max_tokens", sessionId=with_profile))["value"] == 70, (
+            "the default is inherited"
+        )
+        assert (await value(client, "max_budget", sessionId=with_profile)).get("value") is None, "the chosen is not"
+        assert (await value(client, "llm.temperature", sessionId=plain))["value"] == 0.6
+        # It outlives a change of what is under it, and what the person sets in the session counts more.
+        await client.command("oi.settings.set", name="verbose", value=True)
+        assert (await value(client, "llm.temperature", sessionId=with_profile))["value"] == 0.7
+        await client.command("oi.settings.set", name="llm.temperature", value=0.1, sessionId=with_profile)
+        assert (await value(client, "llm.temperature", sessionId=with_profile))["value"] == 0.1
+        await client.turn(with_profile, "Hello")
+        assert await client.proposal(with_profile), "the tour of the profile answers"
+        missing = await refused(client, "oi.session.new", profile="carefull")
+        assert "careful" in missing.message
+        (folder / "broken.yaml").write_text("llm: [\n")
+        assert "broken.yaml" in (await refused(client, "oi.session.new", profile="broken")).message
+
+
 async def test_a_setting_of_one_session_outlives_a_change_of_the_files(tmp_path: Path) -> None:
     profile = profiles(tmp_path) / "default.yaml"
     profile.write_text("llm:\n  temperature: 0.5\n")

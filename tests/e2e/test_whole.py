@@ -61,7 +61,9 @@ async def test_a_provider_behind_litellm_writes_code_that_a_real_kernel_runs(tmp
             follower = await client.ended(session, turn)
             assert follower.text() == "42\n/\n"
             state = await client.state(session, "idle")
-            assert state["usage"]["promptTokens"] > 0
+            used = state["usage"]
+            assert used["promptTokens"] > 0
+            assert {name: used[name] for name in ("promptTokens", "completionTokens", "cost")} == used["turn"]
             messages = await folded(client, session)
             assert [m["content"] for m in messages if m["type"] == "code" and m["role"] == "user"] == [
                 "x = 2 * 21\nprint(x)"
@@ -69,6 +71,8 @@ async def test_a_provider_behind_litellm_writes_code_that_a_real_kernel_runs(tmp
             assert messages[-1]["content"] == "It is 42."
             run = await client.command("oi.code.run", sessionId=session, language="python", code="x + 1")
             await client.ended(session, run["turnId"])
+            del used["turn"]  # the person's own code costs nothing
+            assert await client.command("oi.usage.get", sessionId=session) == used
             assert "43" in client.of(session).text()
 
 

@@ -96,6 +96,7 @@ class LspClient:
         self._news = asyncio.Condition()
         self.reading = asyncio.Event()
         self.reading.set()
+        self.on_request: Callable[[Any, str, Any], None] = self._unknown
         self._reader = asyncio.create_task(self._read())
 
     # --- sending -----------------------------------------------------------------------------------------------
@@ -245,9 +246,16 @@ class LspClient:
             async with self._news:
                 self._news.notify_all()
 
+    def _unknown(self, msg_id: Any, method: str, params: Any) -> None:
+        error = {"code": -32601, "message": f"Unknown method: {method}"}
+        self.post({"jsonrpc": "2.0", "id": msg_id, "error": error})
+
     def _take(self, message: Json) -> None:
         if "method" in message:
-            method, params = message["method"], message["params"]
+            method, params = message["method"], message.get("params") or {}
+            if "id" in message:
+                self.on_request(message["id"], method, params)
+                return
             self.notifications.append((method, params))
             if method == "oi/chunks":
                 self.of(params["sessionId"]).take(params)

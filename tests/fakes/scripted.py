@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncGenerator, Iterable
 from typing import Any
 
-from oi_engine.computer.runtime import ActiveLine, Finished, InputRequest, InputTaken, Rich, RunEvent, Text
+from oi_engine.computer.runtime import ActiveLine, Failure, Finished, InputRequest, InputTaken, Rich, RunEvent, Text
 from oi_engine.errors import ModelError, UnknownInput
 from oi_engine.models.model import ModelEvent, ModelInfo, ModelRequest, TextDelta, ToolCallDelta
 
@@ -58,7 +58,10 @@ class ScriptedModel:
 
 
 class TinyRuntime:
-    """Runs lines: ``print X``, ``image``, ``input``, ``wait`` (for an interrupt), ``fail``, ``die``."""
+    """Runs lines: ``print X``, ``image``, ``input``, ``wait`` (for an interrupt), ``fail``, ``die``.
+
+    ``value X`` prints and tells its line, ``raise X`` fails and tells where: at the word ``X``.
+    """
 
     def __init__(self, ran: list[str]) -> None:
         self.ran = ran
@@ -80,6 +83,12 @@ class TinyRuntime:
             word, _, rest = line.partition(" ")
             if word == "print":
                 yield Text(f"{rest}\n")
+            elif word == "value":
+                yield Text(f"{rest}\n", "result", number)
+            elif word == "raise":
+                yield Failure(number, rest, "no", line.index(rest), number, len(line))
+                yield Finished("error", rest)
+                return
             elif word == "image":
                 yield Rich("image", "base64.png", "aW1hZ2U=")
             elif word == "input":

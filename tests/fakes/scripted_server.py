@@ -1,8 +1,9 @@
 """The real server on standard input and output, with a scripted model and the tiny runtime.
 
-``OI_SCRIPT`` is JSON: ``{"replies": [[step, …], …]}``, a step being ``{"say": text, "times": 1}`` or
-``{"code": source, "language": name}`` or ``{"wait": true}`` (for ever). Each request's messages are written to the
-file ``OI_REQUESTS`` as a line of JSON.
+``OI_SCRIPT`` is JSON: ``{"replies": [[step, …], …], "edits": [[step, …], …]}``, a step being ``{"say": text, "times":
+1}`` or ``{"code": source, "language": name}`` or ``{"cost": dollars}`` or ``{"fail": message}`` or ``{"wait": true}``
+(for ever). ``edits`` is what the model says outside sessions. Each request's messages are written to the file
+``OI_REQUESTS`` as a line of JSON.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
 from oi_engine import settings as tree
+from oi_engine.errors import ModelError
 from oi_engine.factory import Choice, Engine
-from oi_engine.models.model import ModelEvent, ModelRequest
+from oi_engine.models.model import Model, ModelEvent, ModelRequest, Usage
 from oi_engine.session.session import Session
 from oi_engine.settings import Settings
 from oi_lsp.host import EngineMaker
@@ -31,6 +33,10 @@ def _steps(reply: list[dict[str, Any]]) -> list[Step]:
             found += say(step["say"]) * step.get("times", 1)
         elif "code" in step:
             found += code(step["code"], step.get("language", "python"))
+        elif "cost" in step:
+            found.append(Usage(100, 10, step["cost"]))
+        elif "fail" in step:
+            found.append(ModelError("refused", step["fail"]))
         else:
             found.append(asyncio.Event())
     return found
@@ -53,13 +59,23 @@ class ScriptedEngine(Engine):
     def __init__(self, settings: Settings, script: dict[str, Any]) -> None:
         super().__init__(settings)
         self._script = script
+        self._editing = RecordingModel([_steps(reply) for reply in script.get("edits", [])])
+
+    def model(self, name: str) -> Model:
+        return self._editing if name == "scripted" else super().model(name)
+
+    async def choose_model(self, settings: Settings | None = None) -> Choice:
+        named = (settings or self.settings).llm.model
+        return Choice(named or "scripted", "It is the test's.")
 
     def new_session(
         self, *, cwd: str, settings: Settings | None = None, model: Choice | None = None, title: str = "", **_: Any
     ) -> Session:
         scripted = RecordingModel([_steps(reply) for reply in self._script.get("replies", [])])
         own = settings or self.settings
-        session = Session(scripted, lambda language, folder: TinyRuntime([]), own, cwd=cwd, title=title)
+        session = Session(
+            scripted, lambda language, folder: TinyRuntime([]), own, cwd=cwd, title=title, make_scanner=self._scanner
+        )
         self._sessions.append(session)
         return session
 

@@ -93,7 +93,7 @@ class Stop:
 async def test_state_is_kept(kernel: PythonKernel) -> None:
     assert await ran(kernel, "kept = 41") == [Finished()]
     assert kernel.alive
-    assert await ran(kernel, "kept + 1") == [Text("42\n", "result"), Finished()]
+    assert await ran(kernel, "kept + 1") == [Text("42\n", "result", 1), Finished()]
 
 
 async def test_working_directory_and_imports(kernel: PythonKernel, folder: Path) -> None:
@@ -141,12 +141,12 @@ async def test_a_plot_is_a_picture(kernel: PythonKernel) -> None:
 
 async def test_markup_comes_with_its_plain_text(kernel: PythonKernel) -> None:
     code = "class T:\n    def _repr_html_(self): return '<b>t</b>'\n    def __repr__(self): return 'plain'\nT()"
-    assert await ran(kernel, code) == [Text("plain\n", "result"), Rich("code", "html", "<b>t</b>"), Finished()]
+    assert await ran(kernel, code) == [Text("plain\n", "result", 4), Rich("code", "html", "<b>t</b>", 4), Finished()]
 
 
 async def test_javascript(kernel: PythonKernel) -> None:
     events = await ran(kernel, "from IPython.display import Javascript, display\ndisplay(Javascript('go()'))")
-    assert Rich("code", "javascript", "go()") in events
+    assert Rich("code", "javascript", "go()", 2) in events
 
 
 @pytest.mark.parametrize("blank", ["", "\n\n", "# a comment\n\n"])
@@ -168,7 +168,7 @@ async def test_a_syntax_error(kernel: PythonKernel) -> None:
 
 async def test_after_an_error_the_next_cell_runs(kernel: PythonKernel) -> None:
     await ran(kernel, "1 / 0")
-    assert await ran(kernel, "7") == [Text("7\n", "result"), Finished()]
+    assert await ran(kernel, "7") == [Text("7\n", "result", 1), Finished()]
 
 
 async def test_half_a_surrogate_pair(kernel: PythonKernel) -> None:
@@ -224,12 +224,12 @@ async def test_input(kernel: PythonKernel) -> None:
     events = await ran_until(kernel, code, lambda event: event == asks, lambda: kernel.answer("Äda"))
     said = [event for event in events if not isinstance(event, ActiveLine)]
     assert said == [
-        Text("before\n"),
+        Text("before\n", line=1),
         Text("Name? "),
         asks,
         Text("Äda\n"),
         InputTaken(),
-        Text("hi Äda\n"),
+        Text("hi Äda\n", line=3),
         Finished(),
     ]
     with pytest.raises(UnknownInput):
@@ -446,7 +446,7 @@ async def test_loopback_where_the_path_is_too_long(
     long.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
     kernel = PythonKernel(cwd=folder, env=dict(os.environ), python=sys.executable)
-    assert await ran(kernel, "1") == [Text("1\n", "result"), Finished()]
+    assert await ran(kernel, "1") == [Text("1\n", "result", 1), Finished()]
     await kernel.close()
     assert list(long.iterdir()) == []
 

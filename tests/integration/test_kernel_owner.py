@@ -107,7 +107,7 @@ async def test_close_while_a_cell_runs(tmp_path: Path) -> None:
     async with asyncio.timeout(90):
         async for event in kernel.run("print('begun', flush=True)\nwhile True: pass"):
             events.append(event)
-            if event == Text("begun\n"):
+            if event == Text("begun\n", line=1):
                 await kernel.close()
     assert events[-1] == Finished("died", "killed by SIGKILL")
 
@@ -118,7 +118,7 @@ async def test_interrupt_while_the_kernel_starts(tmp_path: Path) -> None:
     await asyncio.sleep(0)
     assert await kernel.interrupt()
     assert await running == [Finished("interrupted")]
-    assert (await ran(kernel, "import os\nos.path.exists('ran')"))[0] == Text("False\n", "result")
+    assert (await ran(kernel, "import os\nos.path.exists('ran')"))[0] == Text("False\n", "result", 2)
     await kernel.close()
 
 
@@ -138,7 +138,7 @@ async def test_fallback_where_the_workspace_has_no_ipykernel(bare_workspace: Pyt
     events = await ran(bare_workspace, "import sys\nsys.executable")
     assert isinstance(events[0], Notice)
     assert "has no ipykernel" in events[0].text
-    assert events[1] == Text(f"{sys.executable!r}\n", "result")
+    assert events[1] == Text(f"{sys.executable!r}\n", "result", 2)
     assert not any(isinstance(event, Notice) for event in await ran(bare_workspace, "1"))
 
 
@@ -149,5 +149,5 @@ async def test_the_workspaces_own_environment(tmp_path: Path) -> None:
     code = "import os, shutil, sys\nprint(sys.executable, os.environ['VIRTUAL_ENV'], shutil.which('python'))"
     events = await ran(kernel, code)
     here = tmp_path / ".venv"
-    assert events[0] == Text(f"{here}/bin/python {here} {here}/bin/python\n")
+    assert events[0] == Text(f"{here}/bin/python {here} {here}/bin/python\n", line=2)
     await kernel.close()

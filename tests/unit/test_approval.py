@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oi_engine.approval import Cell, Gate, Grant
+from oi_engine.approval import Cell, Gate, Grant, Proposal
 from oi_engine.errors import GrantError, UnknownProposal
 
 CELL = Cell("s-1", "python", "print(1)", "/tmp")
@@ -60,17 +60,22 @@ def test_expiry_means_no() -> None:
 
 def test_always_holds_for_the_very_same_text_only() -> None:
     gate = Gate()
-    gate.approve(gate.propose(CELL).id, CELL, always=True)
+    grant = gate.approve(gate.propose(CELL).id, CELL)
+    gate.remember(grant, "session")
     assert gate.allowed(gate.propose(CELL))
+    gate.redeem(grant)
+    with pytest.raises(GrantError):
+        gate.remember(grant, "session")
     assert not gate.allowed(gate.propose(Cell("s-1", "python", "print(1) ", "/tmp")))
     assert not gate.allowed(gate.propose(Cell("s-1", "python", "print(1)", "/")))
 
 
-def test_auto_run_must_be_exactly_true() -> None:
-    truthy = Gate(auto_run=lambda: "false")  # type: ignore[arg-type,return-value]
-    assert not truthy.allowed(truthy.propose(CELL))
-    gate = Gate(auto_run=lambda: True)
-    assert gate.allowed(gate.propose(CELL))
+def test_a_proposal_that_the_gate_did_not_make_is_not_allowed() -> None:
+    gate = Gate()
+    gate.remember(gate.approve(gate.propose(CELL).id, CELL), "session")
+    waiting = gate.propose(Cell("s-1", "python", "other", "/tmp"))
+    assert not gate.allowed(Proposal(waiting.id, CELL))
+    assert not gate.allowed(Proposal("p-1", CELL))
 
 
 def test_no_two_cells_share_a_digest() -> None:

@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lsprotocol import types
 
 from oi_lsp.attachments import piece
 from oi_lsp.paths import is_inside, path_of
 from oi_lsp.protocol_settings import Position, Range
 from oi_lsp.structure import InvalidField
 
+UTF_16 = types.PositionEncodingKind.Utf16
 TEXT = "one\r\ntwo 🦆 ducks\rthree\n\nfive"
 
 
@@ -34,7 +36,12 @@ def of(first: int, at: int, last: int, end: int) -> Range:
     ],
 )
 def test_a_piece_is_counted_in_utf_16(wanted: Range, found: str) -> None:
-    assert piece(TEXT, wanted, "range") == found
+    assert piece(TEXT, wanted, "range", UTF_16) == found
+
+
+@pytest.mark.parametrize(("encoding", "end"), [("utf-8", 8), ("utf-16", 6), ("utf-32", 5)])
+def test_a_piece_is_counted_as_agreed(encoding: str, end: int) -> None:
+    assert piece(TEXT, of(1, 4, 1, end), "range", types.PositionEncodingKind(encoding)) == "🦆"
 
 
 @given(st.text("a🦆é\r\n"), *(st.integers(0, 6) for _ in range(4)))
@@ -43,9 +50,9 @@ def test_any_range_answers_a_piece_or_is_refused(text: str, first: int, at: int,
     begins = len(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     if (last, end) < (first, at) or first >= begins:
         with pytest.raises(InvalidField, match="range"):
-            piece(text, wanted, "range")
+            piece(text, wanted, "range", UTF_16)
     else:
-        assert piece(text, wanted, "range") in text
+        assert piece(text, wanted, "range", UTF_16) in text
 
 
 def test_only_files_of_this_machine_have_a_path() -> None:

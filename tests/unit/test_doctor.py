@@ -11,6 +11,7 @@ import pytest
 
 from oi_engine import doctor
 from oi_engine.doctor import Fact, Report, examine
+from oi_engine.safety.scan import semgrep
 from oi_lsp import cli
 
 KEY = "sk-never-to-be-seen-0123456789"
@@ -43,7 +44,8 @@ async def test_no_key_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert KEY not in shown
 
 
-async def test_what_is_missing_comes_with_what_adds_it(tmp_path: Path) -> None:
+async def test_what_is_missing_comes_with_what_adds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(semgrep, "find", lambda environ: None)  # it is looked for beside this Python too
     report = await examine(tmp_path, {"PATH": str(tmp_path)})
     for name in ("JavaScript", "sandbox", "scanner"):
         missing = fact(report, name)

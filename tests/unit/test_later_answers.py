@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from lsprotocol import types
 
 from oi_engine.errors import OiError
 from oi_lsp import language_server, protocol
@@ -163,5 +164,41 @@ async def test_errors_are_those_of_other_commands(
         raise error
 
     async with serving(monkeypatch, fails) as client:
+        client.server.host.streams = True
         client.send(request(1, COMMAND, ASK))
         assert (await client.answer(1))["error"]["code"] == code
+
+
+async def test_a_query_that_takes_too_long_is_answered_with_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language_server, "QUERY_TIME", 0.01)
+    never, began = asyncio.Event(), asyncio.Event()
+
+    async def slow(*_: Any) -> str:
+        began.set()
+        await never.wait()
+        return "late"
+
+    async def fast(*_: Any) -> types.Hover:
+        return types.Hover("here")
+
+    class Looking:
+        hover, complete = staticmethod(fast), staticmethod(slow)
+
+    async def at_once(_: SessionHost, __: SettingsGet) -> SettingsGetResult:
+        return SettingsGetResult({}, ())
+
+    async with serving(monkeypatch, at_once) as client:
+        client.send(request(0, COMMAND, ASK))  # by the time of its answer the editor is equipped
+        await client.answer(0)
+        monkeypatch.setattr(client.server.editor, "looking", Looking())
+        item = {"uri": "file:///a.py", "languageId": "python", "version": 0, "text": "a"}
+        client.send({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": item}})
+        place = {"textDocument": {"uri": "file:///a.py"}, "position": {"line": 0, "character": 0}}
+        client.send(request(1, "textDocument/hover", place), request(2, "textDocument/completion", place))
+        assert (await client.answer(1))["result"] == {"contents": "here"}
+        assert (await client.answer(2))["result"] is None
+        assert began.is_set()
+        monkeypatch.setattr(language_server, "ANSWERING", 0)
+        client.send(request(3, "textDocument/hover", place))
+        assert (await client.answer(3))["result"] is None
+        assert client.server._answering == set()

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from oi_engine import magic
+from oi_engine.approval import Cell
 from oi_engine.errors import OiError, SessionBusy
 from oi_engine.factory import Choice, Engine
-from oi_engine.magic import COMMANDS, Magic, complete, parse
+from oi_engine.magic import COMMANDS, Magic, Offer, complete, offers, parse
 from oi_engine.magic_files import LOADED, quoted
+from oi_engine.models.model import ModelInfo, Usage
+from oi_engine.models.tokens import MESSAGE_TOKENS, TOOL_TOKENS, text_of
 from oi_engine.profiles.live import Sources
+from oi_engine.safety.approvals import KeptApprovals
 from oi_engine.session.session import Session
+from oi_engine.session.state import Ticket
 from oi_engine.settings import Settings
+from oi_engine.settings.tree import all_settings
 from tests.fakes.scripted import ScriptedModel, Step, TinyRuntime, code, say
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 
 
 class Rig:
@@ -104,7 +113,7 @@ def test_a_line_is_read(text: str, read: Magic | None) -> None:
         ("%% l", []),
         ("%verbose ", ["%verbose true", "%verbose false"]),
         ("%verbose f", ["%verbose false"]),
-        ("%settings safe", ["%settings safe_mode"]),
+        ("%settings safe", ["%settings safe_mode", "%settings safe_review"]),
         ("%settings safe_mode ", ["%settings safe_mode off", "%settings safe_mode ask", "%settings safe_mode auto"]),
         ("%settings llm.model ", []),
         ("%settings no.such ", []),
@@ -121,6 +130,20 @@ def test_completion(text: str, offered: list[str], tmp_path: Path, monkeypatch: 
     for name in ("a.json", "b.json", ".hidden", "b dir/c.json"):
         (tmp_path / name).touch()
     assert complete(text) == offered
+
+
+def test_offers_say_what_they_would_do_and_paths_start_in_the_folder(tmp_path: Path) -> None:
+    assert offers("%he") == [Offer("%help", COMMANDS["help"].help)]
+    assert offers("%settings llm.max_outp") == [Offer("%settings llm.max_output", all_settings()["llm.max_output"].doc)]
+    assert {offer.help for offer in offers("%settings safe_mode ")} == {all_settings()["safe_mode"].doc}
+    (tmp_path / "kept.json").touch()
+    (offer,) = offers("%load_message k", str(tmp_path))
+    assert offer == Offer("%load_message kept.json", COMMANDS["load_message"].help)
+    assert offers(f"%load_message {tmp_path}/k", "/nowhere") == [
+        Offer(f"%load_message {tmp_path}/kept.json", offer.help)
+    ]
+    assert offers("%load_message ~nobody-has-this-name/k") == []
+    assert offers("%load_message \0/k") == []
 
 
 def test_every_command_is_completed() -> None:
@@ -244,6 +267,60 @@ async def test_exports_get_a_name_of_their_own(make_rig: MakeRig, tmp_path: Path
     assert (tmp_path / f"named.{ending}").read_text() == second.read_text()
 
 
+# --- for front ends that show the stream -----------------------------------------------------------------------
+
+
+def shown(rig: Rig, ticket: Ticket | None) -> list[object]:
+    """The contents of all chunks under a ticket's turn id."""
+    assert ticket is not None
+    entries = rig.session.stream.entries_after(0)
+    return [entry.chunk.content for entry in entries if entry.turn_id == ticket.turn_id and entry.chunk.content]
+
+
+async def test_what_comes_of_a_command_is_in_the_stream_and_not_in_the_conversation(make_rig: MakeRig) -> None:
+    rig = make_rig(say("One."))
+    assert magic.perform(" %help", rig.session, rig.engine) is None
+    assert magic.perform("hello", rig.session, rig.engine) is None
+    await rig.ask("first")
+    undone = magic.perform("%undo", rig.session, rig.engine)
+    unknown = magic.perform("%unod", rig.session, rig.engine)
+    await rig.session.idle()
+    assert rig.session.messages == []
+    _, said, answer, end = shown(rig, undone)
+    assert (said, end) == ("%undo", "complete")
+    assert "is taken back" in str(answer)
+    assert "Did you mean %undo?" in str(shown(rig, unknown))
+    assert len(rig.model.requests) == 1
+
+
+async def test_a_shell_command_is_a_turn_as_ever_and_one_that_is_missing_is_told(make_rig: MakeRig) -> None:
+    rig = make_rig()
+    ticket = magic.perform("%% print one", rig.session, rig.engine)
+    assert ticket is not None
+    assert rig.session.snapshot.turn_id == ticket.turn_id
+    await rig.session.idle()
+    assert [message.text for message in rig.session.messages] == ["print one", "one\n"]
+    missing = magic.perform("%%", rig.session, rig.engine)
+    await rig.session.idle()
+    assert "there is none" in str(shown(rig, missing))
+
+
+async def test_in_mid_turn_a_command_says_what_it_cannot_do(make_rig: MakeRig) -> None:
+    rig = make_rig([asyncio.Event()])
+    rig.session.send("first")
+    tickets = [magic.perform(line, rig.session, rig.engine) for line in ("%undo", "%reset", "%help")]
+    async with asyncio.timeout(60):
+        while not all(shown(rig, ticket)[-1:] == ["complete"] for ticket in tickets):
+            await asyncio.sleep(0)
+    undo, reset, help_ = (str(shown(rig, ticket)) for ticket in tickets)
+    assert "Stop the turn first" in undo
+    assert "Stop the turn first" in reset
+    assert "save_message" in help_
+    assert [message.text for message in rig.session.messages] == ["first"]
+    rig.session.stop()
+    await rig.session.idle()
+
+
 # --- the model and the settings --------------------------------------------------------------------------------
 
 
@@ -261,7 +338,7 @@ async def test_a_setting_is_shown_and_set(make_rig: MakeRig) -> None:
     ("line", "said"),
     [
         ("%settings auto_rum", "Did you mean auto_run?"),
-        ("%settings auto_run perhaps", "must be true or false, not 'perhaps'"),
+        ("%settings auto_run perhaps", "must be true or false or 'sandboxed', not 'perhaps'"),
         ("%settings llm.api_key sk-1", "is a secret"),
         ("%settings conversation_history false", "when a conversation begins"),
         ("%verbose maybe", "must be true or false"),
@@ -276,9 +353,16 @@ async def test_a_setting_that_cannot_be_set_stays(make_rig: MakeRig, line: str, 
 
 async def test_verbose(make_rig: MakeRig) -> None:
     rig = make_rig()
-    for line, verbose in (("%verbose", True), ("%verbose false", False), ("%verbose true", True)):
+    log = logging.getLogger("oi_engine")
+    for line, verbose in (
+        ("%verbose", True),
+        ("%verbose false", False),
+        ("%verbose true", True),
+        ("%verbose 0", False),
+    ):
         await rig.do(line)
         assert rig.session.settings.verbose is verbose
+        assert log.isEnabledFor(logging.DEBUG) is verbose
 
 
 async def test_info_tells_what_differs_and_no_secrets(make_rig: MakeRig, tmp_path: Path) -> None:
@@ -293,19 +377,78 @@ async def test_info_tells_what_differs_and_no_secrets(make_rig: MakeRig, tmp_pat
     assert str(tmp_path) in said
 
 
-async def test_tokens(make_rig: MakeRig) -> None:
+async def test_tokens_are_estimated_where_no_tokenizer_is_known(make_rig: MakeRig) -> None:
     rig = make_rig(say("One."))
     await rig.ask("first")
     before, after = [await rig.do("%tokens"), await rig.do(f"%tokens {'long ' * 400}")]
-    assert "(an estimate)" in before
-    assert "this message alone: about 500 tokens" in after
-    assert "no price is known" in before
+    assert "before you write more: about " in before
+    assert "(an estimate), no price is known" in before
+    assert "this model's own tokenizer is not known" in before
+    assert "this message alone: about 667 tokens (an estimate)" in after
+    assert [message.text for message in rig.session.messages] == ["first", "One."], "nothing is sent"
+
+
+class Priced(ScriptedModel):
+    """A scripted model of which everything is known: a token is a word."""
+
+    async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
+        return ModelInfo(True, True, 3_000, input_price=1e-5, tokenizer=Words(), own_vocabulary=True)
+
+
+class Words:
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+
+async def test_tokens_are_counted_and_priced(make_rig: MakeRig) -> None:
+    rig = make_rig()
+    rig.session.model = Priced([[*say("word " * 120), Usage(10, 120, 0.25)]] * 2)
+    said = await rig.do("%tokens one two three")
+    assert "- this message alone: 3 tokens, under $0.0001" in said
+    assert "estimate" not in said
+    request = (await rig.session.preview()).request
+    words = len(text_of(request.messages).split())
+    assert f"- the next request, before you write more: {words + MESSAGE_TOKENS + TOOL_TOKENS:,} tokens, $" in (
+        await rig.do("%tokens")
+    )
+    await rig.ask("word " * 3_000)
+    await rig.ask("word " * 3_000)
+    long = await rig.do("%tokens")
+    assert "- the whole conversation, of which a part is sent: 6,137 tokens, $0.061" in long
+    assert "- the model reads 3,000 tokens" in long
+    assert "- the last turn: 10 tokens read, 120 written, $0.25" in long
+    assert "- so far: 20 tokens read, 240 written, $0.50" in long
+    rig.session.stream.open("user", "image", "base64.png")
+    rig.session.stream.write(PNG)
+    rig.session.stream.close()
+    assert "each image is taken" in await rig.do("%tokens")
+
+
+async def test_policy_shows_what_holds_and_revokes(make_rig: MakeRig, tmp_path: Path) -> None:
+    rig = make_rig()
+    rig.engine.approvals = KeptApprovals(tmp_path / "approvals.json")
+    assert "`auto_run`: `true`" in await rig.do("%policy")
+    assert "- nothing" in await rig.do("%policy")
+    kept = rig.engine.approvals.keep(Cell("s", "shell", "make `x`", str(tmp_path)))
+    assert kept.id in await rig.do("%policy")
+    assert "Revoked" in await rig.do(f"%policy revoke {kept.id}")
+    assert rig.engine.approvals.all() == ()
+    assert "No approval" in await rig.refusal(f"%policy revoke {kept.id}")
+    assert "is nothing" in await rig.refusal("%policy what")
+
+
+async def test_sandbox_shows_and_allows(make_rig: MakeRig, tmp_path: Path) -> None:
+    rig = make_rig()
+    (tmp_path / "out").mkdir()
+    assert "nothing more" in await rig.do("%sandbox")
+    await rig.do("%sandbox allow network")
+    await rig.do(f"%sandbox allow {tmp_path / 'out'}")
+    assert f"the network, {tmp_path / 'out'}" in await rig.do("%sandbox")
+    assert "whole home" in await rig.refusal(f"%sandbox allow {tmp_path}")
+    assert "is nothing" in await rig.refusal("%sandbox deny x")
 
 
 # --- settings that come from files, stored conversations -------------------------------------------------------
-
-
-Shown = Callable[[Session], Awaitable[None]]
 
 
 @pytest.fixture
@@ -343,10 +486,11 @@ async def test_a_workspace_s_guard_holds_and_what_was_set_outlives_other_changes
 
 
 async def test_a_conversation_is_listed_searched_and_opened(engine: Engine, tmp_path: Path) -> None:
-    shown: list[Session] = []
+    opens: list[Session] = []
 
-    async def show(session: Session) -> None:
-        shown.append(session)
+    async def show(conversation_id: str) -> Session:
+        opens.append(await engine.reopen(conversation_id))
+        return opens[-1]
 
     tour = Choice("tour", "A test.")
     first = engine.new_session(cwd=str(tmp_path), model=tour)
@@ -365,8 +509,14 @@ async def test_a_conversation_is_listed_searched_and_opened(engine: Engine, tmp_
     with pytest.raises(OiError, match="in another way"):
         await magic.run(command("%open 1"), here, engine)
     await magic.run(command("%open 1"), here, engine, show)
-    (opened,) = shown
+    (opened,) = opens
     assert opened.messages == first.messages
+    ticket = magic.perform("%open 1", here, engine, show)
+    await here.idle()
+    assert ticket is not None
+    assert [(e.chunk.format, e.chunk.content) for e in here.stream.entries_after(0) if e.chunk.format] == [
+        ("show", first.id)
+    ]
     with pytest.raises(OiError, match="the one that is open"):
         await magic.run(command("%open 1"), opened, engine, show)
     with pytest.raises(OiError, match="There is no stored conversation 'x'"):

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from oi_engine.computer.output import RICH_COUNT, RICH_SIZE, OutputLimiter, Stream
 from oi_engine.computer.runtime import (
     ActiveLine,
+    Failure,
     Finished,
     InputRequest,
     InputTaken,
@@ -370,3 +371,14 @@ def test_old_folders_are_cleaned_and_others_kept(tmp_path: Path) -> None:
 
 def test_cleaning_where_there_is_nothing(tmp_path: Path) -> None:
     assert clean_spill_folders(tmp_path / "none") == 0
+
+
+def test_the_line_that_wrote_goes_with_the_text(folder: Path) -> None:
+    events = run(OutputLimiter(folder), Text("a\n", line=1), Text("10%", line=2), Text("b\n", line=3), Text("c"))
+    assert events == [Text("a\n", line=1), Text("10%", line=2), Text("b\n", line=3), Text("c"), DONE]
+
+
+def test_a_failure_is_made_harmless_and_comes_after_the_output(folder: Path) -> None:
+    limiter = OutputLimiter(folder)
+    limiter.feed(Text("out\n"))
+    assert limiter.feed(Failure(3, "Odd\x1b[2J", "x" * 5_000)) == [Failure(3, "Odd", "x" * 1_999 + "…")]

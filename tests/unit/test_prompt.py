@@ -9,9 +9,9 @@ import pytest
 
 from oi_engine.messages import Message
 from oi_engine.models.model import ModelInfo
-from oi_engine.models.prompt import build_request
 from oi_engine.models.units import fenced
 from oi_engine.settings import LlmSettings, Settings
+from tests.unit.prompting import build_request
 
 TOOLS, FENCES = ModelInfo(supports_functions=True), ModelInfo(supports_functions=False)
 

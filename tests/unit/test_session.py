@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import pytest
+from attrs import evolve
 
+from oi_engine.computer.runtime import Failure, Finished, Rich, RunEvent, Text
 from oi_engine.errors import ModelError, OiError, SessionBusy, UnknownInput, UnknownProposal
-from oi_engine.messages import Chunk
+from oi_engine.messages import Chunk, Message
+from oi_engine.models.model import Usage
 from oi_engine.session.session import Session
-from oi_engine.session.state import Snapshot
+from oi_engine.session.state import Snapshot, UsageTotals
 from oi_engine.settings import Settings
 from oi_engine.stream import check_stream
 from oi_engine.transcript import fold
@@ -49,6 +52,10 @@ class Rig:
             return await asyncio.wait_for(found, 10)
         finally:
             done()
+
+    async def ask(self, text: str) -> None:
+        self.session.send(text)
+        await self.session.idle()
 
     async def proposal(self) -> str:
         snapshot = await self.until(lambda s: s.proposal is not None)
@@ -170,6 +177,56 @@ async def test_always_is_for_this_exact_code() -> None:
     rig.session.stop()
     await rig.session.idle()
     assert rig.ran == ["print 1", "print 1"]
+
+
+async def test_a_change_of_the_policy_is_in_the_stream_and_not_in_the_conversation() -> None:
+    rig = Rig(say("one"), say("two"))
+    await rig.ask("go")
+    before = rig.said()
+    rig.session.settings = evolve(rig.session.settings, auto_run=True)
+    told = [chunk.content for chunk in rig.chunks if "`auto_run`: true, before false" in str(chunk.content)]
+    assert len(told) == 1
+    assert rig.said() == before
+    rig.session.settings = evolve(rig.session.settings, verbose=True)
+    assert sum("before" in str(chunk.content) for chunk in rig.chunks) == 1
+    await rig.ask("go on")
+    assert "auto_run" not in json.dumps(rig.model.requests, default=str)
+    rig.checked()
+
+
+async def test_in_the_midst_of_prose_it_waits_for_its_end() -> None:
+    never = asyncio.Event()
+    rig = Rig([*say("half a"), never])
+    rig.session.send("go")
+    await rig.until(lambda s: s.state == "thinking")
+    while "half a" not in "".join(str(chunk.content) for chunk in rig.chunks):
+        await asyncio.sleep(0)
+    rig.session.settings = evolve(rig.session.settings, auto_run=True)
+    rig.session.stop()
+    await rig.session.idle()
+    assert any("`auto_run`: true" in str(chunk.content) for chunk in rig.chunks)
+    rig.checked()
+
+
+async def test_sandboxed_without_a_sandbox_asks_and_says_why() -> None:
+    rig = Rig(code("print 1"), auto_run="sandboxed")
+    rig.session.send("go")
+    snapshot = await rig.until(lambda s: s.proposal is not None)
+    assert snapshot.proposal is not None
+    assert "There is no sandbox here." in snapshot.proposal.findings[0]
+    rig.session.stop()
+    await rig.session.idle()
+    assert rig.ran == []
+
+
+async def test_what_must_be_in_a_sandbox_does_not_run_without_one() -> None:
+    rig = Rig(code("print 1"), say("ok"), auto_run=True, sandbox="strict")
+    await rig.ask("go")
+    assert rig.ran == []
+    assert any("must run in a sandbox" in text for _, _, text in rig.said())
+    rig.session.run("python", "print 2")
+    await rig.session.idle()
+    assert rig.ran == []
 
 
 async def test_stop_while_thinking_keeps_what_was_said() -> None:
@@ -318,6 +375,46 @@ async def test_a_dead_kernel_is_said_and_the_next_run_is_fresh() -> None:
     rig.checked()
 
 
+async def test_rewrite_keeps_what_is_alike_and_else_begins_anew() -> None:
+    rig = Rig(say("One."), say("Two."), say("Three."))
+    rig.session.send("first")
+    await rig.session.idle()
+    before = list(rig.session.messages)
+    added = [Message("user", "message", "second", id="a"), Message("assistant", "message", "Second.", id="b")]
+    rig.session.rewrite([Message("user", "message", "first"), Message("assistant", "message", "One."), *added])
+    assert rig.session.messages[:2] == before
+    assert rig.said()[2:] == [("user", "message", "second"), ("assistant", "message", "Second.")]
+    rig.session.undo()
+    assert len(rig.session.messages) == 2
+    rig.session.rewrite(added)
+    assert rig.said() == [("user", "message", "second"), ("assistant", "message", "Second.")]
+    assert [chunk.content for chunk in rig.chunks if chunk.type == "command"] == ["undo", "reset"]
+    rig.checked()
+    rig.session.send("third")
+    with pytest.raises(SessionBusy):
+        rig.session.rewrite([])
+    await rig.session.idle()
+    assert rig.model.requests[-1].messages[-3:] == [
+        {"role": "user", "content": "second"},
+        {"role": "assistant", "content": "Second."},
+        {"role": "user", "content": "third"},
+    ]
+
+
+async def test_what_a_turn_costs_is_told_apart_from_the_session() -> None:
+    first = [*code("print 1"), Usage(100, 10, 0.02)]
+    second = [*say("One."), Usage(120, 5, 0.01)]
+    rig = Rig(first, second, [*say("Two."), Usage(200, 1)], auto_run=True)
+    rig.session.send("one")
+    await rig.session.idle()
+    assert rig.session.snapshot.turn_usage == rig.session.snapshot.usage == UsageTotals(220, 15, 0.03)
+    rig.session.send("two")
+    assert rig.session.snapshot.turn_usage == UsageTotals(), "it begins with nothing"
+    await rig.session.idle()
+    assert rig.session.snapshot.turn_usage == UsageTotals(200, 1), "what is not known is not nothing"
+    assert rig.session.snapshot.usage == UsageTotals(420, 16, 0.03)
+
+
 async def test_undo_takes_back_one_turn_and_reset_all() -> None:
     rig = Rig(say("one"), say("two"))
     rig.session.send("first")
@@ -378,3 +475,36 @@ async def test_after_close_nothing_runs() -> None:
         rig.session.send("more")
     assert rig.ran == []
     rig.checked()
+
+
+class FailingRuntime(TinyRuntime):
+    """Prints in line 2 and fails in line 3."""
+
+    async def run(self, code: str) -> AsyncGenerator[RunEvent, None]:
+        yield Text("two\n", line=2)
+        yield Rich("image", "base64.png", "aW1hZ2U=", line=2)
+        yield Text("Traceback\n", "traceback")
+        yield Failure(3, "ZeroDivisionError", "division by zero", 0, 3, 3)
+        yield Finished("error", "ZeroDivisionError")
+
+
+async def test_lines_and_the_place_of_a_failure_are_in_the_stream_and_not_in_the_messages() -> None:
+    session = Session(ScriptedModel(), lambda language, cwd: FailingRuntime([]))
+    chunks: list[Chunk] = []
+    session.stream.subscribe(lambda entry: chunks.append(entry.chunk))
+    session.run("python", "1\nprint('two')\n1/0")
+    await session.idle()
+    await session.close()
+    assert [(c.type, c.content, c.line) for c in chunks if c.line is not None] == [
+        ("console", "two\n", 2),
+        ("image", "aW1hZ2U=", 2),
+    ]
+    (failed,) = [chunk.to_dict() for chunk in chunks if chunk.failure is not None]
+    place = {"line": 3, "column": 0, "end_line": 3, "end_column": 3}
+    assert failed["failure"] == {**place, "name": "ZeroDivisionError", "message": "division by zero"}
+    assert (failed["format"], failed["content"]) == ("active_line", None)
+    check_stream(chunks)
+    assert fold(chunks) == session.messages
+    assert [m.text for m in session.messages if m.type == "console"] == ["two\n", "Traceback\n"]
+    folded = [entry.chunk for entry in session.stream.entries_after(0)]
+    assert fold(folded) == session.messages

@@ -3,6 +3,7 @@
 - The stream is well formed, and the transcript equals its fold, also after messages were folded into one chunk each.
 - Nothing ran but code that was approved in these very words, each as often as it was approved.
 - Every code message of the model is answered: it ran, or a note says why not.
+- What is said beside the conversation is no part of it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oi_engine.errors import ModelError, ModelErrorKind, OiError
+from oi_engine.session.aside import Answer
 from oi_engine.session.session import Session
 from oi_engine.settings import Settings
 from oi_engine.stream import Entry, check_stream
@@ -52,6 +54,7 @@ ACTIONS = st.one_of(
     st.tuples(st.just("restart"), st.none()),
     st.tuples(st.just("undo"), st.none()),
     st.tuples(st.just("reset"), st.none()),
+    st.tuples(st.just("aside"), st.integers(0, 10)),
     st.tuples(st.just("wait"), st.integers(1, 40)),
     st.tuples(st.just("wait"), st.integers(1, 40)),
 )
@@ -126,6 +129,13 @@ class Person:
     async def reset(self, _: None) -> None:
         self.session.reset()
 
+    async def aside(self, ticks: int) -> None:
+        async def work() -> Answer:
+            await self.wait(ticks)
+            return Answer("beside", "s-other")
+
+        self.session.aside("%aside", work)
+
     async def wait(self, ticks: int) -> None:
         for _ in range(ticks):
             await asyncio.sleep(0)
@@ -149,6 +159,7 @@ async def live(script: list[list[Step]], actions: list[tuple[str, Any]]) -> None
     check_stream(chunks)
     check_stream(kept)
     assert fold(chunks) == fold(kept) == session.messages
+    assert "%aside" not in [message.text for message in session.messages]
     assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
     for source, count in Counter(ran).items():
         assert source in person.always or count <= person.approved[source], source

@@ -16,7 +16,8 @@ from oi_engine.errors import ProfileError
 from oi_engine.profiles.files import parse_yaml
 from oi_engine.settings import Layer, Origin, Problem, Settings, read, resolve
 from oi_engine.settings.layers import KINDS, Kind, environment_layer, strictest_layer
-from oi_engine.settings.tree import NOT_SETTINGS, OLD_NAMES, all_settings, find_setting, get, names
+from oi_engine.settings.spellings import OLD_NAMES
+from oi_engine.settings.tree import NOT_SETTINGS, all_settings, find_setting, get, names
 from oi_engine.settings.values import described, fit, from_text
 
 WORDS = """
@@ -249,7 +250,10 @@ def test_the_environment() -> None:
 
 def test_a_bad_variable_is_called_by_its_name() -> None:
     (problem,) = resolve([environment_layer({"OI_AUTO_RUN": "maybe"})]).problems
-    assert problem.message == "OI_AUTO_RUN must be true or false, not 'maybe'; the strictest value, false, is taken."
+    assert (
+        problem.message
+        == "OI_AUTO_RUN must be true or false or 'sandboxed', not 'maybe'; the strictest value, false, is taken."
+    )
 
 
 def test_variables_differ() -> None:

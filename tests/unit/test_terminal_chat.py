@@ -13,6 +13,7 @@ import pytest
 
 from oi_engine.errors import ModelError, SessionBusy
 from oi_engine.factory import Choice, Engine
+from oi_engine.models.model import Usage
 from oi_engine.session.session import Session
 from oi_engine.settings import Settings
 from oi_engine.terminal.ask import Interrupted, Left, Verdict, block_content, is_open_block
@@ -50,7 +51,7 @@ class ScriptedAsker:
 
     async def approval(self) -> Verdict:
         answer = await self._next("approval")
-        assert answer in ("yes", "no", "edit", "always")
+        assert answer in ("yes", "no", "edit", "always", "scan")
         return answer  # type: ignore[return-value]
 
     async def reason(self) -> str:
@@ -102,6 +103,16 @@ async def test_yes_runs_the_code_and_shows_its_output(make_talk: MakeTalk) -> No
     assert await talk.chat.turn("go") is True
     assert talk.ran == ["print hello"]
     assert talk.screen.getvalue() == "```python\nprint hello\n```\n\n```output\nhello\n```\n\nIt said hello.\n"
+
+
+async def test_what_a_turn_cost_is_said_where_it_is_known(make_talk: MakeTalk) -> None:
+    talk = make_talk([[*say("One."), Usage(100, 10, 0.2)], [*say("Two."), Usage(100, 10, 0.3)], [*say("Three.")]])
+    await talk.chat.turn("go")
+    assert talk.screen.getvalue() == "One.\n\n$0.20 for this turn, $0.20 so far.\n"
+    await talk.chat.turn("go")
+    assert "$0.30 for this turn, $0.50 so far." in talk.screen.getvalue()
+    await talk.chat.turn("go")
+    assert talk.screen.getvalue().endswith("Three.\n")
 
 
 async def test_no_tells_the_model_the_reason(make_talk: MakeTalk) -> None:

@@ -311,3 +311,15 @@ def test_plain_text_is_exact(tmp_path: Path) -> None:
         "exit status 3.\n\n"
         "Error: No. Do this.\n"
     )
+
+
+def test_a_review_between_code_and_question_leaves_the_panel_as_it_is(make_bench: MakeBench) -> None:
+    bench = make_bench()
+    parent = bench.code("x = 1")
+    bench.stream.open("assistant", "review", recipient="user", parent=parent)
+    bench.stream.write("Line 1: It deletes files.")
+    bench.stream.close()
+    content = {"type": "code", "format": "python", "content": "x = 1"}
+    bench.stream.put(Chunk("computer", "confirmation", "execution", content, id="p", parent=parent))
+    bench.renderer.draw()
+    assert (bench.screen.plain + "\n".join(bench.screen.live)).count("x = 1") == 1

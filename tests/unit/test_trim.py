@@ -15,10 +15,10 @@ from oi_engine.errors import ModelError
 from oi_engine.messages import Message
 from oi_engine.models.conversation import Ask, Conversation
 from oi_engine.models.model import ModelEvent, ModelInfo, ModelRequest, Notice, TextDelta, Usage
-from oi_engine.models.prompt import build_request
 from oi_engine.models.tokens import estimate, text_of
 from oi_engine.models.trim import excerpt
 from oi_engine.settings import LlmSettings, Settings
+from tests.unit.prompting import build_request
 
 WINDOW = 4000
 

@@ -14,12 +14,12 @@ import pytest
 from oi_engine.messages import Message
 from oi_engine.models.images import MAX_BYTES, Picture, kind_of, load, size_of
 from oi_engine.models.model import ModelInfo
-from oi_engine.models.prompt import build_request
 from oi_engine.models.shrink import GOOD_SIDE, Shrinker
 from oi_engine.models.shrink import MAX_BYTES as SENT_BYTES
 from oi_engine.models.tokens import images_in
 from oi_engine.models.units import MAX_IMAGES
 from oi_engine.settings import ComputerSettings, Settings
+from tests.unit.prompting import build_request
 from tests.unit.test_trim import Rig, Summarizer
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0\0\0\rIHDR" + struct.pack(">II", 300, 200) + b"\x08\x06\0\0\0"

@@ -7,6 +7,7 @@ import json
 from typing import Any, cast
 
 import pytest
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from oi_lsp.protocol import ErrorCode
@@ -185,6 +186,47 @@ def test_malformed_notifications_are_passed_over_in_silence(bench: Bench, method
     assert bench.command("echo", 1)["result"] == [1]
 
 
+LOST: list[tuple[object, str | None]] = [
+    ({"textDocument": {"uri": "file:///x", "version": "one"}, "contentChanges": [{"text": ""}]}, "file:///x"),
+    ({"textDocument": {"uri": "file:///x", "version": 1}, "contentChanges": [{"range": 5, "text": ""}]}, "file:///x"),
+    ({"textDocument": {"version": 1}, "contentChanges": []}, None),
+    (None, None),
+]
+
+
+@pytest.mark.parametrize(("params", "uri"), LOST, ids=range(len(LOST)))
+def test_who_follows_the_documents_is_told_what_could_not_be_read(
+    bench: Bench, params: object, uri: str | None
+) -> None:
+    lost: list[str | None] = []
+    bench.protocol.on_lost = lost.append
+    bench.take({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": params})
+    bench.take({"jsonrpc": "1.0", "method": "textDocument/didChange", "params": params})
+    assert lost == [uri, uri]
+    bench.take({"jsonrpc": "2.0", "method": "textDocument/didSave", "params": params})
+    bench.take(b'{"jsonrpc":"2.0","id":4,"method":')
+    assert lost == [uri, uri]
+    bench.take(b'{"jsonrpc":"2.0","method":')
+    bench.protocol.receive(None)
+    assert lost == [uri, uri, None, None]
+
+
+def test_a_client_may_give_no_versions(bench: Bench) -> None:
+    seen: list[Any] = []
+
+    def see(params: Any) -> None:
+        seen.append(params)
+
+    bench.server.feature("textDocument/didOpen")(see)
+    bench.server.feature("textDocument/didChange")(see)
+    item = {"uri": "file:///x", "languageId": "x", "text": "", "version": None}
+    bench.take({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": item}})
+    for version in ({"version": None}, {}):
+        params = {"textDocument": {"uri": "file:///x", **version}, "contentChanges": [{"text": "a"}]}
+        bench.take({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": params})
+    assert [params.text_document.version for params in seen] == [0, None, None]
+
+
 RESPONSES: list[dict[str, Any]] = [
     {"id": 99, "result": None},
     {"id": "x", "error": {"code": 1, "message": "m"}},
@@ -198,10 +240,38 @@ def test_responses_to_nothing_are_passed_over(bench: Bench, response: dict[str, 
     assert bench.take({"jsonrpc": "2.0", **response}) == []
 
 
-def test_a_response_reaches_who_asked(bench: Bench) -> None:
-    future = bench.protocol.send_request("window/showMessageRequest", {"type": 1, "message": "?"}, msg_id="mine")
-    bench.take({"jsonrpc": "2.0", "id": "mine", "result": {"title": "Yes"}})
-    assert future.result(0).title == "Yes"
+async def test_an_answer_reaches_who_asked(bench: Bench) -> None:
+    answer = bench.protocol.ask("window/showMessageRequest", {"type": 1, "message": "?"})
+    sent = bench.sent.messages[-1]
+    assert sent["params"] == {"type": 1, "message": "?"}
+    bench.take({"jsonrpc": "2.0", "id": sent["id"], "result": {"title": "Yes"}})
+    assert await answer == {"title": "Yes"}
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        ({"code": -32601, "message": "what?"}, -32601, "what?"),
+        ({"code": "x"}, -32603, "The client answered with an error that cannot be read."),
+        ("no", -32603, "The client answered with an error that cannot be read."),
+        (None, -32603, "The client answered with an error that cannot be read."),
+    ],
+)
+async def test_the_clients_errors_are_raised(bench: Bench, error: object, code: int, message: str) -> None:
+    answer = bench.protocol.ask("window/showDocument", {})
+    bench.take({"jsonrpc": "2.0", "id": bench.sent.messages[-1]["id"], "error": error})
+    with pytest.raises(JsonRpcException) as caught:
+        await answer
+    assert (caught.value.code, caught.value.message) == (code, message)
+
+
+async def test_an_answer_that_nobody_waits_for_is_dropped(bench: Bench) -> None:
+    answer = bench.protocol.ask("workspace/applyEdit", {})
+    msg_id = bench.sent.messages[-1]["id"]
+    answer.cancel()
+    await asyncio.sleep(0)
+    assert bench.take({"jsonrpc": "2.0", "id": msg_id, "result": {"applied": True}}) == []
+    assert bench.protocol._asked == {}
 
 
 def test_before_initialize_nothing_but_initialize(bench: Bench) -> None:

@@ -1,0 +1,1 @@
+"""What runs change on disk: looked at before and after, kept in a store of its own, shown, and taken back."""

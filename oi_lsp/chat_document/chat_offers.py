@@ -1,0 +1,67 @@
+"""What can be done in a chat document, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from attrs import frozen
+
+from oi_lsp import protocol_documents as wire
+from oi_lsp.chat_document.conversation import unsent
+from oi_lsp.chat_document.document import ChatDocument, Part
+from oi_lsp.offers import QUICK, Offer
+from oi_lsp.protocol import CodeScan
+
+
+@frozen
+class Now:
+    """What the session is at, as far as it matters for what can be done."""
+
+    uri: str
+    busy: bool = False
+    """Whether a turn is under way."""
+    proposed: str | None = None
+    """The id of the block that waits for a decision."""
+    scan: CodeScan | None = None
+    """How that block is scanned beforehand, where safe mode asks whether to."""
+    asked: str | None = None
+    """The id of the block that a program's question waits in."""
+    waiting: bool = False
+    """Whether a message waits for its turn."""
+    runs: Callable[[str], bool] = bool
+    """Whether a language can be run here."""
+
+
+def offers_of(document: ChatDocument, now: Now) -> Iterator[Offer]:
+    """Everything that can be done, in the order of the document."""
+    section = unsent(document)
+    if section is not None and not now.waiting:
+        send = wire.DocumentSend(now.uri)
+        yield Offer("Send", "oi.document.send", send, section.start, section.end, QUICK, preferred=True)
+    for part in document.parts():
+        yield from _of_part(document, part, now)
+    if now.busy:
+        at = document.answer.start if document.answer else 0
+        yield Offer("Stop", "oi.document.stop", wire.DocumentStop(now.uri), 0, len(document.text), QUICK, lens_at=at)
+    for answer in document.sections:
+        if answer.kind == "assistant" and answer.number is not None and not now.busy:
+            remove = wire.DocumentRemove(now.uri, answer.number)
+            yield Offer("Remove this answer", "oi.document.remove", remove, answer.start, answer.end, lens=False)
+
+
+def _of_part(document: ChatDocument, part: Part, now: Now) -> Iterator[Offer]:
+    place = (part.start, part.end)
+    if part.kind == "input" and part.id is not None and part.id == now.asked:
+        answer = wire.DocumentAnswer(now.uri, part.id)
+        yield Offer("Answer", "oi.document.answer", answer, *place, QUICK, preferred=True)
+    elif part.kind == "code" and part.id is not None and part.id == now.proposed:
+        # The safe choice first, as Enter takes it in some clients; Run is of the same kind and not preferred, as others
+        # put what is preferred first, or suggest that.
+        yield Offer("Reject", "oi.document.reject", wire.DocumentReject(now.uri, part.id), *place, QUICK)
+        if now.scan is not None:
+            yield Offer("Scan", "oi.code.scan", now.scan, *place)
+        if part.complete:
+            yield Offer("Run", "oi.document.run", wire.DocumentRun(now.uri, part.id), *place, QUICK)
+    elif part.kind == "code" and part.complete and now.runs(part.language or "") and not now.busy:
+        block = part.id or str(document.text.count("\n", 0, part.start) + 1)
+        yield Offer("Run again", "oi.document.run", wire.DocumentRun(now.uri, block), *place)

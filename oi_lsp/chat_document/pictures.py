@@ -1,0 +1,52 @@
+"""Images of a chat document: files in a folder beside it, to which the document links."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from oi_lsp.attachments import FILE_SIZE
+
+_ENDINGS = {"base64.png": "png", "base64.jpeg": "jpg"}
+
+
+class Pictures:
+    """The images of one document. ``spawn`` has a file written that nobody waits for."""
+
+    def __init__(self, document: str | None, spawn: Callable[[Coroutine[Any, Any, object]], object]) -> None:
+        self._folder = None if document is None else Path(document).parent
+        self._name = "" if document is None else f"{Path(document).name.removesuffix('.oi.md')}.files"
+        self._spawn = spawn
+
+    def save(self, form: str, content: str) -> str:
+        """Have an image (base64) written. Answers the address to link to; a document without a file has no images."""
+        ending = _ENDINGS.get(form)
+        if self._folder is None or ending is None:
+            return ""
+        address = f"{self._name}/{uuid4().hex[:12]}.{ending}"
+        self._spawn(asyncio.to_thread(_write, self._folder / address, content))
+        return address
+
+    def read(self, address: str) -> tuple[str, str] | None:
+        """The format and the content (base64) of an image that was saved here; nothing for another address."""
+        if self._folder is None or Path(address).parent != Path(self._name):
+            return None
+        form = next((form for form, ending in _ENDINGS.items() if address.endswith(f".{ending}")), None)
+        path = self._folder / address
+        if form is None or path.is_symlink() or not path.is_file() or path.stat().st_size > FILE_SIZE:
+            return None
+        return form, base64.b64encode(path.read_bytes()).decode("ascii")
+
+
+def _write(path: Path, content: str) -> None:
+    try:
+        data = base64.b64decode(content, validate=True)
+    except binascii.Error:
+        return
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)

@@ -1,0 +1,62 @@
+"""Where in a chat document what comes of a turn is written."""
+
+from __future__ import annotations
+
+from oi_lsp.anchors import Anchor
+from oi_lsp.chat_document.answers import Spot
+from oi_lsp.chat_document.document import ChatDocument, Part, Section
+from oi_lsp.chat_document.frame import answer_begins
+from oi_lsp.chat_document.places import Place as At
+from oi_lsp.chat_document.render import Renderer, SaveImage
+from oi_lsp.document_writer import DocumentWriter
+
+
+def below(writer: DocumentWriter, document: ChatDocument, section: Section, shift: int, save: SaveImage) -> Spot:
+    """Below what the person wrote and sends: an answer of its own, and their next heading.
+
+    ``shift``: how much longer ``document`` is, before the section, than what the writer has been told of.
+    """
+    begin = answer_begins(document, section)
+    append = writer.anchor(begin.edit.at - shift)
+    behind = writer.anchor_after(append)
+    within = begin.append - begin.edit.at
+    renderer = _renderer(document, save)
+    renderer.next_number = max(renderer.next_number, begin.number) + 2
+
+    def opening() -> None:
+        writer.insert(append, begin.edit.text[:within], whole=True)
+        writer.insert(behind, begin.edit.text[within:], whole=True)
+
+    return Spot(renderer, {At.APPEND: append}, opening)
+
+
+def again(writer: DocumentWriter, document: ChatDocument, part: Part, save: SaveImage) -> Spot:
+    """Below a block and all that came of it before."""
+    of = [each.end for each in document.parts() if each.written_id == part.written_id and each.start >= part.start]
+    return Spot(_renderer(document, save), {At.APPEND: writer.anchor(max(of))}, block=part.id)
+
+
+def beside(writer: DocumentWriter, document: ChatDocument, shift: int, save: SaveImage) -> Spot:
+    """Sections of its own, above the person's last heading where nothing is sent yet."""
+    renderer = _renderer(document, save)
+    renderer.speaker = None
+    return Spot(renderer, {At.APPEND: _above_last(writer, document, shift)}, has_request=False)
+
+
+def _above_last(writer: DocumentWriter, document: ChatDocument, shift: int) -> Anchor:
+    sections = document.sections
+    before = sections[:-1] if sections[-1].kind == "you" else sections
+    if not before:
+        return writer.anchor(max(document.front_matter[1] - shift, 0))
+    last = before[-1]
+    return writer.anchor((last.append_at if last.tail is None else last.end) - shift)
+
+
+def _renderer(document: ChatDocument, save: SaveImage) -> Renderer:
+    return Renderer(
+        document.nonce or "",
+        save,
+        next_block=document.next_block,
+        next_number=document.next_number,
+        newline=document.newline,
+    )

@@ -1,0 +1,27 @@
+"""What a live kernel tells of the code under the cursor. Each looks for half a second at most."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from oi_lsp.editor import Editor
+from oi_lsp.features.handlers import Handlers, Queries
+
+HANDLERS = Handlers()
+QUERIES = Queries()
+
+_COMPLETIONS = types.CompletionOptions(trigger_characters=[".", "[", "%"], resolve_provider=False)
+
+
+@QUERIES.serves(types.TEXT_DOCUMENT_HOVER, types.HoverOptions())
+def hover(editor: Editor, params: types.HoverParams) -> object:
+    """``textDocument/hover``."""
+    document = editor.documents.get(params.text_document.uri)
+    return editor.looking.hover(document, params.position) if document is not None and editor.equipped else None
+
+
+@QUERIES.serves(types.TEXT_DOCUMENT_COMPLETION, _COMPLETIONS)
+def complete(editor: Editor, params: types.CompletionParams) -> object:
+    """``textDocument/completion``."""
+    document = editor.documents.get(params.text_document.uri)
+    return editor.looking.complete(document, params.position) if document is not None and editor.equipped else None

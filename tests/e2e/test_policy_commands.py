@@ -1,0 +1,59 @@
+"""The policy over the wire: approvals that are kept, what a change of it looks like, and who cannot make one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+from oi_lsp.protocol import ErrorCode
+from tests.e2e.product import product, refused, workspace
+
+
+async def test_an_approval_here_is_kept_listed_and_revoked(tmp_path: Path) -> None:
+    async with product(tmp_path) as client:
+        session = await client.new_session(cwd=str(workspace(tmp_path)))
+        await client.turn(session, "begin")
+        proposal = await client.proposal(session)
+        bad = await refused(client, "oi.code.approve", sessionId=session, proposalId=proposal["id"], always="forever")
+        assert (bad.code, bad.data["field"]) == (ErrorCode.INVALID_PARAMS, "always")
+        await client.command("oi.code.approve", sessionId=session, proposalId=proposal["id"], always="here")
+        (kept,) = (await client.command("oi.policy.list"))["approvals"]
+        assert (kept["language"], kept["folder"]) == (proposal["language"], str(workspace(tmp_path).resolve()))
+        await client.command("oi.chat.stop", sessionId=session)
+    async with product(tmp_path) as client:
+        assert (await client.command("oi.policy.list"))["approvals"] == [kept]
+        assert await client.command("oi.policy.revoke", approvalId=kept["id"]) == {}
+        assert (await client.command("oi.policy.list"))["approvals"] == []
+        gone = await refused(client, "oi.policy.revoke", approvalId=kept["id"])
+        assert gone.code == ErrorCode.REFUSED
+
+
+async def test_a_change_of_the_policy_is_seen_in_the_stream(tmp_path: Path) -> None:
+    async with product(tmp_path) as client:
+        session = await client.new_session()
+        await client.command("oi.settings.set", name="auto_run", value="sandboxed", sessionId=session)
+        await client.until(lambda: "`auto_run`: 'sandboxed', before false" in json.dumps(client.of(session).chunks))
+        await client.command("oi.sandbox.allow", sessionId=session, network=True)
+        await client.until(lambda: "variables are gone then" in json.dumps(client.of(session).chunks))
+        nowhere = await refused(client, "oi.sandbox.allow", sessionId=session, path="/nothing/here")
+        assert nowhere.code == ErrorCode.REFUSED
+
+
+async def test_a_workspace_that_comes_to_ask_for_more_gets_nothing(tmp_path: Path) -> None:
+    own = workspace(tmp_path) / ".oi"
+    own.mkdir()
+    async with product(tmp_path, {"llm": {"model": "tour"}, "sandbox": "workspace"}) as client:
+        session = await client.new_session(cwd=str(workspace(tmp_path)))
+        loose = "auto_run: true\nsandbox: off\npolicy:\n  allow: ['ls *']\nsandbox_limits:\n  memory: null\n"
+        (own / "settings.yaml").write_text(loose)
+        await client.until(
+            lambda: any(method == "textDocument/publishDiagnostics" for method, _ in client.notifications)
+        )
+        got = (await client.command("oi.settings.get", sessionId=session))["settings"]
+        assert (got["auto_run"], got["sandbox"], got["policy"]["allow"]) == (False, "workspace", [])
+        assert got["sandbox_limits"]["memory"] == 8192
+        assert "What runs without asking" not in json.dumps(client.of(session).chunks)
+        (own / "settings.yaml").write_text("sandbox: strict\n")
+        async with asyncio.timeout(60):
+            await client.until(lambda: "`sandbox`: 'strict'" in json.dumps(client.of(session).chunks))

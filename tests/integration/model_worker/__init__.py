@@ -1,0 +1,1 @@
+"""The real worker with the real LiteLLM, against scripted servers on loopback."""

@@ -1,0 +1,1 @@
+"""The Python API, with functions as models and classes as languages."""
