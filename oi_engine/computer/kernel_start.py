@@ -238,16 +238,16 @@ class Pipe:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLIN)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal's handler may print while its own thread reads
         os.set_inheritable(descriptor, False)
         os.set_blocking(descriptor, False)
         threading.Thread(target=self._watch, name="oi-output", daemon=True).start()
 
     def drain(self) -> None:
         """Read what is there now, without waiting for more."""
-        if not self._poll.poll(0):
-            return
-        with self._lock:
+        with self._lock:  # an empty pipe says nothing while the other thread holds what it has read from it
+            if not self._poll.poll(0):
+                return
             for _ in range(_PIPE_ROUNDS):
                 try:
                     data = os.read(self._descriptor, _PIPE_READ)
