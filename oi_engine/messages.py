@@ -53,6 +53,9 @@ RECIPIENTS: tuple[str, ...] = get_args(Recipient)
 STANDALONE: frozenset[str] = frozenset({"confirmation", "command", "status", "error"})
 """Types that are one chunk, with neither ``start`` nor ``end``."""
 
+SAFE = "<SAFE>"
+"""Content of a review that found nothing (``server/usage``)."""
+
 MARK = "magic"
 """Content of the command chunk after which comes what is no part of the conversation: all that has it as ``parent``."""
 

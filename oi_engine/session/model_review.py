@@ -9,13 +9,13 @@ from attrs import frozen
 
 from oi_engine.approval import Cell
 from oi_engine.errors import ModelError
+from oi_engine.messages import SAFE
 from oi_engine.models import budget
 from oi_engine.models.model import Model, ModelRequest, TextDelta, Usage
 from oi_engine.models.retry import with_retries
 from oi_engine.models.think import ThinkSplitter
 from oi_engine.models.tokens import estimate, text_of
 from oi_engine.models.units import fenced
-from oi_engine.session.review import SAFE
 from oi_engine.settings import Settings
 
 LIMIT = 30.0

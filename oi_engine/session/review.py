@@ -12,14 +12,12 @@ from typing import Any, Protocol
 from attrs import define, field, frozen
 
 from oi_engine.approval import Cell, Findings
+from oi_engine.messages import SAFE
 from oi_engine.models.model import Model, Usage
 from oi_engine.safety.scan.report import Report, Scans
 from oi_engine.session.state import Snapshot
 from oi_engine.settings import Settings
 from oi_engine.stream import Stream
-
-SAFE = "<SAFE>"
-"""The content of a review that found nothing (the reference's ``server/usage``)."""
 
 
 class Host(Protocol):

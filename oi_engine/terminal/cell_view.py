@@ -6,7 +6,8 @@ from attrs import define, field
 from rich.text import Text
 
 from oi_engine.safety.reveal import reveal
-from oi_engine.terminal.look import Look, highlighted
+from oi_engine.terminal.code_colours import highlighted
+from oi_engine.terminal.look import Look
 from oi_engine.terminal.output_lines import OutputLines
 
 OUTPUT_LIMIT = 500

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from oi_engine.approval import Always, Proposal
 from oi_engine.errors import OiError, SessionError
 from oi_engine.factory import Engine
-from oi_engine.messages import Message
+from oi_engine.messages import SAFE, Message
 from oi_engine.safety.reveal import reveal
 from oi_engine.safety.sanitize import sanitize
-from oi_engine.session.review import SAFE
 from oi_engine.session.session import Session
 from oi_engine.session.state import PendingInput, Snapshot
 from oi_engine.stream import Entry

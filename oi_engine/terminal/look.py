@@ -1,6 +1,6 @@
 """How things look on a terminal: Markdown, code, rules. Colours are those of the terminal's own palette.
 
-What draws Markdown and colours code is imported when it is first needed, since the prompt does not wait for it.
+What draws Markdown is imported when it is first needed, since the prompt does not wait for it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 from rich.theme import Theme
 
-CODE_THEME = "ansi_dark"
-GUTTER = 2
-"""Columns left of code: the place of the active line's mark."""
+from oi_engine.terminal.code_colours import GUTTER
 
 _TRAILING_BLANKS = re.compile(r" +$")
 _THEME = Theme(
@@ -39,23 +37,11 @@ _THEME = Theme(
         "oi.active": "bold green",
     }
 )
-# The lexers' names differ from the languages' only here.
-_LEXERS = {"shell": "bash", "react": "jsx", "applescript": "applescript", "r": "r"}
 
 
 def make_console(file: TextIO) -> Console:
     """A console that writes with the colours that ``file``'s terminal has (``NO_COLOR`` and ``TERM`` count)."""
     return Console(file=file, theme=_THEME, highlight=False, soft_wrap=False)
-
-
-def highlighted(code: str, language: str) -> Text:
-    """Code in the colours of its language, or plain where no lexer is known for it."""
-    from rich.syntax import Syntax
-
-    text = Syntax(code, _LEXERS.get(language, language), theme=CODE_THEME).highlight(code)
-    text.rstrip()
-    text.no_wrap = None
-    return text
 
 
 @frozen

@@ -7,7 +7,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown
 from rich.padding import Padding
 
-from oi_engine.terminal.look import CODE_THEME, GUTTER, highlighted
+from oi_engine.terminal.code_colours import CODE_THEME, GUTTER, highlighted
 
 
 class _LeftHeading(Heading):

@@ -16,7 +16,7 @@ from oi_engine.changes.store import ChangeSet
 from oi_engine.changes.workspace import Workspace
 from oi_engine.edits.hunks import hunks
 from oi_engine.errors import RevertRefused
-from tests.unit.trees import Node, Tree, edit, read, write
+from tests.unit.changes.trees import Node, Tree, edit, read, write
 
 NAMES = st.sampled_from([b"a", b"b", b"c.txt", b"\xff\xfe", b"sp ace", b"new\nline", b"x\x1b[31m"])
 CONTENTS = st.one_of(
