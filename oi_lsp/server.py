@@ -29,7 +29,7 @@ def load_engine() -> EngineMaker:
     """Import the engine. What comes back makes it: by the editor's settings, the profiles, the workspace."""
     from pathlib import Path
 
-    import oi_engine.magic  # noqa: F401 -- for the first message, which is answered at once
+    import oi_engine.magic.commands  # noqa: F401 -- for the first message, which is answered at once
     from oi_engine.factory import Engine, preload
     from oi_engine.profiles.live import Sources
 

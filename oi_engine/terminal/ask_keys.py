@@ -38,10 +38,10 @@ class _MagicCompleter(Completer):
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """The lines that the text before the cursor may become."""
-        from oi_engine import magic
+        from oi_engine.magic import commands
 
         text = document.text_before_cursor
-        for line in magic.complete(text):
+        for line in commands.complete(text):
             yield Completion(line, -len(text), display=sanitize(line.rpartition(" ")[2]))
 
 

@@ -22,7 +22,7 @@ from oi_engine.terminal.editor import EditorFailed, edit
 from oi_engine.terminal.renderer import Renderer, Tone
 
 if TYPE_CHECKING:
-    from oi_engine.magic import Magic
+    from oi_engine.magic.commands import Magic
 
 FRAME = 1 / 30
 _ALWAYS: dict[str, Always] = {"always": "session", "here": "here"}
@@ -112,21 +112,21 @@ class Chat:
     async def _serve(self, text: str) -> bool:
         if self._echo:
             self.say(text, "echo")
-        from oi_engine import magic  # late: the prompt does not wait for it
+        from oi_engine.magic import commands  # late: the prompt does not wait for it
 
-        command = magic.parse(text)
+        command = commands.parse(text)
         return await (self.turn(text) if command is None else self._magic(command))
 
     # --- magic commands ----------------------------------------------------------------------------------------
 
     async def _magic(self, command: Magic) -> bool:
         """Do what a command says, and see the run through that it may have asked for."""
-        from oi_engine import magic
+        from oi_engine.magic import commands
         from oi_engine.terminal.replay import show_end
 
         self._failed = self._loaded = False
         try:
-            said = await magic.run(command, self.session, self._engine, self._go_over)
+            said = await commands.run(command, self.session, self._engine, self._go_over)
         except OiError as error:
             self.say(str(error), "error")
             said = ""

@@ -175,7 +175,7 @@ async def _get_ready(session: Session) -> None:
 
 
 def _preload() -> None:
-    import_module("oi_engine.magic")
+    import_module("oi_engine.magic.commands")
     import_module("oi_engine.models.worker_client")
     import_module("oi_engine.terminal.prose")
     import_module("rich.syntax")
@@ -195,7 +195,7 @@ async def _begin(engine: Engine, options: ChatOptions, around: Surroundings, ask
     renderer = _renderer(around, picked.id)
     if options.question is None:
         _greet(renderer, choice, around)
-    from oi_engine.magic_history import tail
+    from oi_engine.magic.history import tail
     from oi_engine.terminal.replay import SHOWN, show_end
 
     # The end of a long conversation is there at once; all of it takes a while.

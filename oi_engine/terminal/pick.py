@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from oi_engine.errors import OiError
 from oi_engine.history.store import Conversation
-from oi_engine.magic_history import about, page, title
+from oi_engine.magic.history import about, page, title
 from oi_engine.safety.sanitize import sanitize
 from oi_engine.terminal.ask import Asker, Interrupted, Left
 

@@ -248,7 +248,7 @@ class DocumentChat:
 
     def _conversation(self, parsed: ChatDocument) -> list[Message]:
         """What the document says but for magic commands, which no model gets."""
-        from oi_engine.magic import parse as parse_magic
+        from oi_engine.magic.commands import parse as parse_magic
 
         sections, skipped = [], False
         for section in parsed.sections:
@@ -259,10 +259,10 @@ class DocumentChat:
         return messages(evolve(parsed, sections=tuple(sections)), self._pictures.read)
 
     def _perform(self, session: Session, said: Sequence[Message]) -> Ticket:
-        from oi_engine import magic
+        from oi_engine.magic import commands
 
         if len(said) == 1 and said[0].type == "message":
-            done = magic.perform(said[0].text, session, self._editor.host.engine)
+            done = commands.perform(said[0].text, session, self._editor.host.engine)
             if done is not None:
                 return done
         return session.send(said)

@@ -31,7 +31,7 @@ _OFFERS = 500
 @HANDLERS.serves(wire.ChatSend)
 def send(host: SessionHost, params: wire.ChatSend) -> wire.ChatSendResult | Coroutine[Any, Any, wire.ChatSendResult]:
     """``oi.chat.send``: at once, but where files are to be read."""
-    from oi_engine import magic
+    from oi_engine.magic import commands
     from oi_engine.messages import Message
 
     session = host.live(params.session_id)
@@ -41,7 +41,7 @@ def send(host: SessionHost, params: wire.ChatSend) -> wire.ChatSendResult | Coro
         messages = _messages(params.content, "content")
     attached = [_attachment(host, given, f"attachments[{at}]") for at, given in enumerate(params.attachments)]
     if isinstance(params.content, str):
-        ticket = magic.perform(params.content, session, host.engine, partial(_opened, host))
+        ticket = commands.perform(params.content, session, host.engine, partial(_opened, host))
         if ticket is not None:
             return wire.ChatSendResult(ticket.turn_id, ticket.queued)
     if any(callable(each) for each in attached):
@@ -69,10 +69,10 @@ async def _opened(host: SessionHost, conversation_id: str) -> Session:
 @HANDLERS.serves(wire.ChatComplete)
 async def complete(host: SessionHost, params: wire.ChatComplete) -> wire.ChatCompleteResult:
     """``oi.chat.complete``: paths start from where the session's commands find them."""
-    from oi_engine import magic
+    from oi_engine.magic import commands
 
     folder = host.cwd or os.getcwd() if params.session_id is None else host.find(params.session_id).session.cwd
-    offers = await asyncio.to_thread(magic.offers, params.text, folder)
+    offers = await asyncio.to_thread(commands.offers, params.text, folder)
     return wire.ChatCompleteResult(tuple(wire.ChatOffer(each.text, each.help) for each in offers[:_OFFERS]))
 
 

@@ -151,9 +151,9 @@ class Looking:
 
 def _offers(text: str, folder: str) -> list[tuple[str, str]]:
     """Reads the disk: for a thread."""
-    from oi_engine import magic
+    from oi_engine.magic import commands
 
-    return [(offer.text, offer.help) for offer in magic.offers(text, folder)]
+    return [(offer.text, offer.help) for offer in commands.offers(text, folder)]
 
 
 def _item(found: Completion, place: types.Range, number: int) -> types.CompletionItem:

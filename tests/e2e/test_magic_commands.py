@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from oi_engine.magic import COMMANDS
+from oi_engine.magic.commands import COMMANDS
 from tests.e2e.product import product, refused, workspace
 from tests.e2e.test_history_commands import ran, said
 from tests.fakes.lsp_client import LspClient, server

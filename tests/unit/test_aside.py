@@ -14,7 +14,7 @@ from oi_engine.messages import Chunk
 from oi_engine.session.aside import Answer
 from oi_engine.session.state import Ticket
 from tests.fakes.scripted import code, say
-from tests.unit.test_session import Rig
+from tests.unit.session_rig import Rig
 
 
 def ask(rig: Rig, said: str = "%ask", answer: str = "Answered.", show: str | None = None) -> Ticket:

@@ -9,7 +9,8 @@ from oi_engine.errors import ModelError
 from oi_engine.models.budget import check, dollars
 from oi_engine.models.model import ModelInfo, TextDelta, Usage
 from tests.fakes.scripted import ScriptedModel, Step, code, say
-from tests.unit import test_session, test_trim
+from tests.unit import test_trim
+from tests.unit.session_rig import Rig
 
 
 def test_the_limit() -> None:
@@ -92,7 +93,7 @@ class Priced(ScriptedModel):
 
 async def test_in_a_session_the_turn_ends_with_one_error_that_says_what_to_do() -> None:
     first: list[Step] = [*code("print 1"), Usage(100, 10, 0.02)]
-    rig = test_session.Rig(auto_run=True, max_budget=0.01)
+    rig = Rig(auto_run=True, max_budget=0.01)
     rig.session.model = model = Priced([first, [TextDelta("never"), *say("said")]])
     rig.session.send("go")
     await rig.session.idle()
@@ -110,7 +111,7 @@ async def test_in_a_session_the_turn_ends_with_one_error_that_says_what_to_do() 
 
 
 async def test_a_reply_that_breaks_off_counts_with_what_its_prompt_cost() -> None:
-    rig = test_session.Rig(max_budget=1.0)
+    rig = Rig(max_budget=1.0)
     broken = ModelError("dropped", "Gone.")
     rig.session.model = Priced([[TextDelta("some"), broken], [broken]])
     rig.session.send("go")

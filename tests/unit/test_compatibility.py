@@ -16,7 +16,7 @@ import oi_engine
 from oi_engine import AsyncInterpreter, OpenInterpreter
 from oi_engine.api.hub import hub
 from oi_engine.computer.languages import LANGUAGES, language
-from oi_engine.magic import COMMANDS
+from oi_engine.magic.commands import COMMANDS
 from oi_engine.messages import RECIPIENTS, ROLES, TYPES
 from oi_engine.settings.tree import all_settings, find_setting
 from oi_lsp import cli

@@ -14,7 +14,7 @@ from oi_engine.changes.entries import Snapshot
 from oi_engine.changes.workspace import Limits, Workspace
 from oi_engine.computer.runtime import RunEvent
 from oi_engine.errors import ChangesError, OiError, RevertRefused, SessionBusy
-from oi_engine.magic_changes import SHOWN_LINES, changes
+from oi_engine.magic.changes import SHOWN_LINES, changes
 from oi_engine.messages import Chunk
 from oi_engine.session import effects
 from oi_engine.session.session import Session

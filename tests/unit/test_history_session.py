@@ -11,7 +11,7 @@ from oi_engine.history.recorder import Recorder
 from oi_engine.history.restore import restore
 from oi_engine.history.store import Conversation, Store
 from tests.fakes.scripted import code, say
-from tests.unit.test_session import Rig
+from tests.unit.session_rig import Rig
 
 
 async def test_a_session_is_recorded_restored_and_exported(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from oi_engine.errors import ModelError
 from oi_engine.models.model import ModelEvent, ModelRequest, Notice, TextDelta
 from oi_engine.models.retry import Patience, with_retries
 from tests.fakes.scripted import ScriptedModel, Step, code, say
-from tests.unit.test_session import Rig
+from tests.unit.session_rig import Rig
 
 ASKED = ModelRequest("m", [])
 

@@ -17,7 +17,7 @@ from oi_engine.session.review import Review
 from oi_engine.session.session import Session
 from oi_engine.settings import Settings
 from tests.fakes.scripted import Step, code, say
-from tests.unit.test_session import Rig
+from tests.unit.session_rig import Rig
 
 DELETES = Finding("a-delete", "It deletes files.", "WARNING", 1)
 SENDS = Finding("a-send", "It sends data.", "WARNING", 1)

@@ -6,7 +6,7 @@ import asyncio
 
 from oi_engine.computer.sandbox import known_sandbox, look_for_sandbox
 from oi_engine.errors import OiError
-from oi_engine.magic_files import quoted
+from oi_engine.magic.files import quoted
 from oi_engine.safety.approvals import KeptApproval, KeptApprovals
 from oi_engine.safety.policy import GUARDS, rule_problems
 from oi_engine.session.session import Session

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from oi_engine.errors import OiError
 from oi_engine.history.store import Conversation, Store
-from oi_engine.magic_files import quoted
+from oi_engine.magic.files import quoted
 from oi_engine.messages import Message
 from oi_engine.session.session import Session
 

@@ -1,9 +1,9 @@
-"""Magic commands: messages that begin with ``%`` are for the program and not for the model.
+"""The magic commands: what a message asks for, who does it, and how a line may go on.
 
 They are the same wherever messages are written (``usage/terminal/magic-commands``). Whatever is written to a session
 goes through ``perform`` first, which has what comes of a command shown in the session's stream, beside what is said::
 
-    ticket = magic.perform(text, session, engine, show) or session.send(text)
+    ticket = commands.perform(text, session, engine, show) or session.send(text)
 
 The terminal, which shows words of its own, asks ``parse`` of each message, awaits ``run`` in place of that, shows the
 Markdown that it answers, and attends the session until it is at rest: ``%%`` has only asked for the run by then.
@@ -24,12 +24,10 @@ from pathlib import Path
 
 from attrs import NOTHING, field, frozen
 
-from oi_engine import magic_changes
-from oi_engine import magic_files as files
-from oi_engine import magic_history as history
-from oi_engine import magic_policy as policies
 from oi_engine.errors import InvalidSetting, OiError
 from oi_engine.factory import ChosenModel, Engine
+from oi_engine.magic import changes, files, history
+from oi_engine.magic import policy as policies
 from oi_engine.messages import Message
 from oi_engine.models.budget import dollars
 from oi_engine.models.model import ModelInfo
@@ -451,8 +449,8 @@ COMMANDS: dict[str, Command] = {
             "changes",
             "[diff/revert [number] [path [hunk]]]",
             "List what runs changed on disk, show the difference, or take it back.",
-            lambda call: magic_changes.changes(call.session, call.rest),
-            lambda begun: magic_changes.argument(begun.text),
+            lambda call: changes.changes(call.session, call.rest),
+            lambda begun: changes.argument(begun.text),
         ),
         Command("history", "[words]", "List stored conversations, or those with these words.", _history),
         Command("open", "number|id", "Open a stored conversation.", _open),

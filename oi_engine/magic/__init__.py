@@ -1,0 +1,1 @@
+"""Magic commands: messages that begin with ``%`` are for the program and not for the model."""
