@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
-from attrs import evolve, frozen
+from attrs import evolve
 
 from oi_engine import paths
 from oi_engine.changes.workspaces import Workspaces
+from oi_engine.chosen_model import Choice, ChosenModel, change
 from oi_engine.computer.confiner import Confiner
 from oi_engine.computer.kernelspecs import InstalledKernels
 from oi_engine.computer.languages import language as language_of
@@ -31,7 +31,7 @@ from oi_engine.history.store import Conversation, Opened, Store
 from oi_engine.messages import Message, new_id
 from oi_engine.models import tour
 from oi_engine.models.discovery import Candidate, discover
-from oi_engine.models.model import Model, ModelEvent, ModelInfo, ModelRequest
+from oi_engine.models.model import Model
 from oi_engine.profiles.live import LiveSettings, Sources
 from oi_engine.safety.approvals import KeptApprovals
 from oi_engine.safety.secrets import scrubbed, take_provider_keys
@@ -48,15 +48,6 @@ if TYPE_CHECKING:
     from oi_engine.safety.scan.scanner import Scanner
 
 log = logging.getLogger(__name__)
-
-
-@frozen
-class Choice:
-    """The model that answers, and why it was chosen, in a sentence for the person."""
-
-    model: str
-    why: str
-    api_base: str | None = None
 
 
 class Engine:
@@ -93,7 +84,7 @@ class Engine:
         self._sessions: list[Session] = []
         self._recorders: dict[str, Recorder] = {}
         self._own: dict[str, Mapping[str, object]] = {}
-        self._profiles: dict[str, Layer] = {}
+        self._profiles: dict[str, str] = {}
         self._on_settings: Callable[[Resolved], None] = lambda _: None
 
     @classmethod
@@ -143,11 +134,9 @@ class Engine:
 
     def change_session(self, session: Session, own: Mapping[str, object]) -> Resolved:
         """Put another mapping in the place of a session's own layer. Answers what holds in that session."""
-        before = session.settings
         self._own[session.id] = own
         resolved = self.resolved(session)
-        session.settings = resolved.settings
-        if _chosen_by(resolved.settings) != _chosen_by(before) and isinstance(session.model, ChosenModel):
+        if change(session, resolved.settings) and isinstance(session.model, ChosenModel):
             session.model.go_by(resolved.settings)
         return resolved
 
@@ -170,24 +159,30 @@ class Engine:
         own = Layer("session", self.own_layer(session), "session")
         return resolve([*self._layers(self._profiles.get(session.id)), own])
 
-    async def profile(self, name: str) -> Layer:
-        """What a profile says now: its name in the profiles folder, or a path. Raises ``ProfileError``."""
+    async def follow_profile(self, name: str) -> None:
+        """Follow a profile, so that sessions may go by it: its name in the profiles folder, or a path.
+
+        Raises ``ProfileError`` where it cannot be read.
+        """
         if self._live is None:
             raise OiError("These settings come from no files.", "Give the session its settings when it is made.")
-        return await self._live.profile(name)
+        await self._live.follow(name)
 
-    def _layers(self, profile: Layer | None = None) -> list[Layer]:
+    def _layers(self, profile: str | None = None) -> list[Layer]:
         """What a session goes by beside its own layer; ``profile`` takes the place of the chosen one."""
         if self._live is None:
             return [Layer("defaults", {name: get(self.settings, name) for name in names()})]
         if profile is None:
             return list(self._live.layers)
-        return [*(layer for layer in self._live.layers if layer.kind != "profile"), profile]
+        return [*(layer for layer in self._live.layers if layer.kind != "profile"), self._live.beside[profile]]
 
     def _follow(self, resolved: Resolved) -> None:
         self.settings = resolved.settings
         for session in self._sessions:
-            session.settings = self.resolved(session).settings
+            settings = self.resolved(session).settings
+            model = session.model
+            if change(session, settings) and isinstance(model, ChosenModel) and not model.given:
+                model.go_by(settings)
         self._on_settings(resolved)
 
     # --- models ------------------------------------------------------------------------------------------------
@@ -263,12 +258,12 @@ class Engine:
         model: Choice | None = None,
         title: str = "",
         answering: Model | None = None,
-        profile: Layer | None = None,
+        profile: str | None = None,
     ) -> Session:
         """A session that runs code in ``cwd``; without ``model``, one is chosen when the first message is sent.
 
-        ``answering`` replies in place of any model that would be chosen. ``profile`` (see there) takes the place of the
-        chosen one, as it was when it was read.
+        ``answering`` replies in place of any model that would be chosen. ``profile``, which is followed, takes the
+        place of the chosen one.
         """
         if profile is not None:
             settings = resolve(self._layers(profile)).settings
@@ -445,49 +440,3 @@ def history_path(settings: Settings) -> Path:
 def _folder_of(conversation: Conversation) -> str:
     """Where a stored conversation ran its code, if that is still there, else here."""
     return conversation.cwd if os.path.isdir(conversation.cwd) else os.getcwd()
-
-
-def _chosen_by(settings: Settings) -> tuple[object, ...]:
-    """What a model is chosen by."""
-    return settings.llm.model, settings.llm.api_base, settings.offline
-
-
-class ChosenModel:
-    """The model that a session ends up with, chosen when it is first needed."""
-
-    def __init__(self, engine: Engine, settings: Settings, choice: Choice | None = None) -> None:
-        self._engine = engine
-        self._settings = settings
-        self.choice = choice
-
-    def go_by(self, settings: Settings) -> None:
-        """Choose anew, by other settings, for the next request."""
-        self._settings = settings
-        self.choice = None
-
-    async def chosen(self) -> Choice:
-        """The model that answers, chosen now if it was not before. Raises ``ModelError``."""
-        if self.choice is None:
-            self.choice = await self._engine.choose_model(self._settings)
-        return self.choice
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Pass the request on, under the chosen model's name."""
-        choice = await self.chosen()
-        named = evolve(request, model=choice.model, api_base=request.api_base or choice.api_base)
-        async with contextlib.aclosing(self._engine.model(choice.model).stream(named)) as events:
-            async for event in events:
-                yield event
-
-    async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
-        """What is known of the chosen model."""
-        choice = await self.chosen()
-        return await self._engine.model(choice.model).info(choice.model, api_base or choice.api_base)
-
-    async def warm_up(self) -> None:
-        """Choose, and get the chosen one ready."""
-        choice = await self.chosen()
-        await self._engine.model(choice.model).warm_up()
-
-    async def close(self) -> None:
-        """The engine closes what its sessions share."""

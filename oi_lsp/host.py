@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from oi_engine.factory import Engine
     from oi_engine.session.session import Session
     from oi_engine.settings import Problem, Resolved
-    from oi_engine.settings.layers import Layer
 
 log = logging.getLogger(__name__)
 
@@ -104,12 +103,12 @@ class SessionHost:
         return list(reversed(self._sessions.values()))
 
     def new(
-        self, *, cwd: str | None = None, model: str | None = None, title: str = "", profile: Layer | None = None
+        self, *, cwd: str | None = None, model: str | None = None, title: str = "", profile: str | None = None
     ) -> Hosted:
-        """Open a session; its model gets ready meanwhile."""
+        """Open a session; its model gets ready meanwhile. ``profile``: one that the engine follows."""
         choice = None
         if model is not None:
-            from oi_engine.factory import Choice
+            from oi_engine.chosen_model import Choice
 
             choice = Choice(model, "It was chosen for this session.")
         session = self.engine.new_session(

@@ -155,8 +155,8 @@ class SessionNew:
     model: str | None = wire("As LiteLLM names it; absent: as the settings say.", default=None, limit=ID_LIMIT)
     title: str = wire("A title for lists.", default="", limit=1000)
     profile: str | None = wire(
-        "A profile that takes the place of the chosen one: its name in the profiles folder, or its path. It is read "
-        "now, and not followed.",
+        "A profile that takes the place of the chosen one: its name in the profiles folder, or its path. It is "
+        "followed, as the chosen one is.",
         default=None,
         limit=10_000,
     )

@@ -24,8 +24,9 @@ from pathlib import Path
 
 from attrs import NOTHING, field, frozen
 
+from oi_engine.chosen_model import ChosenModel
 from oi_engine.errors import InvalidSetting, OiError
-from oi_engine.factory import ChosenModel, Engine
+from oi_engine.factory import Engine
 from oi_engine.magic import changes, files, history
 from oi_engine.magic import policy as policies
 from oi_engine.messages import Message

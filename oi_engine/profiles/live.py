@@ -113,6 +113,8 @@ class LiveSettings:
         self.resolved: Resolved | None = None
         self.layers: tuple[Layer, ...] = ()
         """What ``resolved`` was made of; one session's own layer may be laid over them."""
+        self.beside: dict[str, Layer] = {}
+        """Profiles that are followed beside the chosen one, by the names that were asked for."""
         self._good: dict[Path | str, Layer] = {}
         self._listener: Callable[[Resolved], object] = lambda _: None
         self._watcher: FileWatcher | None = None
@@ -130,7 +132,11 @@ class LiveSettings:
             layers.append(Layer("editor", sources.editor, "editor"))
             layers.append(Layer("session", sources.session))
             self.layers = tuple(layer for layer in layers if layer is not None)
-            self.resolved = resolve(self.layers)
+            for name in list(self.beside):
+                self.beside[name] = await self._profile_layer("profile", name, sources)
+            resolved = resolve(self.layers)
+            more = (problem for layer in self.beside.values() for problem in resolve([layer]).problems)
+            self.resolved = attrs.evolve(resolved, problems=tuple(dict.fromkeys([*resolved.problems, *more])))
             return self.resolved
 
     async def change(self, sources: Sources) -> Resolved:
@@ -141,9 +147,13 @@ class LiveSettings:
             self._watcher.look()
         return resolved
 
-    async def profile(self, name: str) -> Layer:
-        """What a profile says now, which need not be the chosen one. Raises ``ProfileError``."""
-        return _layer("profile", *await self._read_profile(name, self.sources))
+    async def follow(self, name: str) -> None:
+        """Follow a profile beside the chosen one. Raises ``ProfileError`` where it cannot be read now."""
+        async with self._one_at_a_time:
+            layer = _layer("profile", *await self._read_profile(name, self.sources))
+            self._good[f"profile {name}"] = self.beside[name] = layer
+        if self._watcher is not None:
+            self._watcher.look()
 
     async def watch(self, listener: Callable[[Resolved], object]) -> Resolved:
         """Load, and from then on call ``listener`` with what holds whenever a change of a file has changed it."""
@@ -162,14 +172,14 @@ class LiveSettings:
         """The files that the settings come from, or would if they were there."""
         sources = self.sources
         found = _candidates(_DEFAULT, sources.folder)
-        if name := _chosen(sources):
+        for name in filter(None, (_chosen(sources), *self.beside)):
             found += [Path(name).expanduser().absolute()] if _is_path(name) else _candidates(name, sources.folder)
         return found + [workspace / WORKSPACE_FILE for workspace in sources.workspaces]
 
     async def _reload(self) -> None:
-        before = self.resolved
+        before = self.resolved, dict(self.beside)
         after = await self.load()
-        if after != before:
+        if (after, self.beside) != before:
             self._listener(after)
 
     async def _default_layer(self, sources: Sources) -> Layer | None:

@@ -16,7 +16,6 @@ from oi_lsp.structure import InvalidField
 
 if TYPE_CHECKING:
     from oi_engine.session.session import Session
-    from oi_engine.settings.layers import Layer
 
 HANDLERS = Handlers()
 
@@ -34,11 +33,12 @@ def new(
 
 
 async def _new_with_profile(host: SessionHost, params: wire.SessionNew, name: str) -> wire.SessionNewResult:
-    return _new(host, params, await host.engine.profile(name))
+    await host.engine.follow_profile(name)
+    return _new(host, params)
 
 
-def _new(host: SessionHost, params: wire.SessionNew, profile: Layer | None = None) -> wire.SessionNewResult:
-    hosted = host.new(cwd=params.cwd, model=params.model, title=params.title, profile=profile)
+def _new(host: SessionHost, params: wire.SessionNew) -> wire.SessionNewResult:
+    hosted = host.new(cwd=params.cwd, model=params.model, title=params.title, profile=params.profile)
     return wire.SessionNewResult(hosted.session.id)
 
 

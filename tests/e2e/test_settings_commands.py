@@ -72,6 +72,13 @@ async def test_a_session_that_starts_from_a_profile(tmp_path: Path) -> None:
         )
         assert (await value(client, "max_budget", sessionId=with_profile)).get("value") is None, "the chosen is not"
         assert (await value(client, "llm.temperature", sessionId=plain))["value"] == 0.6
+        careful.write_text("llm:\n  temperature: 0.8\n  model: tour\n")
+        await _until_set(client, "llm.temperature", 0.8, sessionId=with_profile)
+        careful.write_text("llm: [\n")
+        await client.until(lambda: any(diagnostics(client, careful)))
+        assert (await value(client, "llm.temperature", sessionId=with_profile))["value"] == 0.8, "the last good one"
+        careful.write_text("llm:\n  temperature: 0.7\n  model: tour\n")
+        await _until_set(client, "llm.temperature", 0.7, sessionId=with_profile)
         # It outlives a change of what is under it, and what the person sets in the session counts more.
         await client.command("oi.settings.set", name="verbose", value=True)
         assert (await value(client, "llm.temperature", sessionId=with_profile))["value"] == 0.7
@@ -104,9 +111,9 @@ async def test_a_setting_of_one_session_outlives_a_change_of_the_files(tmp_path:
             assert (await value(client, "custom_instructions", **each))["value"] == "Be brief."
 
 
-async def _until_set(client: LspClient, name: str, wanted: object) -> None:
+async def _until_set(client: LspClient, name: str, wanted: object, **argument: object) -> None:
     async with asyncio.timeout(60):
-        while (await value(client, name))["value"] != wanted:
+        while (await value(client, name, **argument))["value"] != wanted:
             pass
 
 
@@ -194,6 +201,24 @@ async def test_models_are_listed_by_their_keys_and_another_one_answers(tmp_path:
             await client.ended(session, await client.turn(session, "who are you?"))
             assert "I am the other one." in client.of(session).text("message", None)
             assert (await refused(client, "oi.models.choose", sessionId=session, model=" ")).code == ErrorCode.REFUSED
+
+
+async def test_a_model_in_a_profile_that_changes_answers_next_but_where_one_was_chosen(tmp_path: Path) -> None:
+    profile = profiles(tmp_path) / "default.yaml"
+    profile.write_text("llm:\n  model: tour\n")
+    async with (
+        OpenAiServer([Reply.text("I am the new one.")]) as provider,
+        product(tmp_path, {}, {**LITELLM, "OPENAI_API_KEY": "sk-found"}) as client,
+    ):
+        follows = await client.new_session()
+        chosen = (await client.command("oi.session.new", model="tour"))["sessionId"]
+        profile.write_text(f"llm:\n  model: openai/gpt-4o\n  api_base: {provider.base_url}\n")
+        await _until_set(client, "llm.model", "openai/gpt-4o", sessionId=follows)
+        await client.ended(follows, await client.turn(follows, "who are you?"))
+        assert "I am the new one." in client.of(follows).text("message", None)
+        await client.turn(chosen, "Hello")
+        assert await client.proposal(chosen), "the tour answers"
+        assert len(provider.requests) == 1
 
 
 async def test_attachments_are_shown_and_the_prompt_is_what_the_provider_gets(tmp_path: Path) -> None:

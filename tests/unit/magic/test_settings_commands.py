@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from oi_engine.approval import Cell
+from oi_engine.chosen_model import Choice
 from oi_engine.errors import OiError
-from oi_engine.factory import Choice, Engine
+from oi_engine.factory import Engine
 from oi_engine.magic import commands
 from oi_engine.magic.commands import COMMANDS, Magic, parse
 from oi_engine.models.model import ModelInfo, Usage
