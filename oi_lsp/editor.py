@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from importlib import import_module
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -16,20 +13,9 @@ from oi_lsp.host import SessionHost
 from oi_lsp.offers import Offers
 from oi_lsp.paths import path_of
 
-if TYPE_CHECKING:
-    from oi_lsp.chat_document.chats import Chats
-    from oi_lsp.inline_edit.edits import Edits
-    from oi_lsp.sources.looking import Looking
-    from oi_lsp.sources.sources import Sources
-
 
 class Editor:
-    """What features that act on documents work with. ``equip`` it before anything happens in documents."""
-
-    chats: Chats
-    edits: Edits
-    sources: Sources
-    looking: Looking
+    """What all that acts on documents works with."""
 
     def __init__(self, host: SessionHost, client: Client) -> None:
         self.host = host
@@ -37,7 +23,6 @@ class Editor:
         self.documents = Documents()
         self.offers = Offers()
         self.diagnostics = Diagnostics(client.publish)
-        self.equipped = False
         self.folders: tuple[str, ...] = ()
 
     def begin(self, params: types.InitializeParams, encoding: types.PositionEncodingKind | str | None) -> None:
@@ -50,19 +35,6 @@ class Editor:
         )
         paths = [path_of(uri) for uri in uris] or [params.root_path]
         self.change_folders([path for path in paths if path], [])
-
-    async def equip(self) -> None:
-        """Get what acts on documents. It takes a while to be imported, and ``initialize`` is answered before."""
-        chats = await asyncio.to_thread(import_module, "oi_lsp.chat_document.chats")
-        sources = await asyncio.to_thread(import_module, "oi_lsp.sources.sources")
-        looking = await asyncio.to_thread(import_module, "oi_lsp.sources.looking")
-        edits = await asyncio.to_thread(import_module, "oi_lsp.inline_edit.edits")
-        # What is offered first is shown first.
-        self.edits = edits.Edits(self)
-        self.sources = sources.Sources(self)
-        self.chats = chats.Chats(self)
-        self.looking = looking.Looking(self)
-        self.equipped = True
 
     def change_folders(self, added: list[str], removed: list[str]) -> None:
         """The client has other workspace folders; kernels start in the first."""

@@ -25,6 +25,7 @@ from oi_engine.version import __version__
 from oi_lsp import protocol as wire
 from oi_lsp.channel import FULL, Channel, PipeWriter, frames
 from oi_lsp.client import Client
+from oi_lsp.document_tools import DocumentTools
 from oi_lsp.editor import Editor
 from oi_lsp.features import (
     actions,
@@ -52,8 +53,9 @@ from oi_lsp.wire import Protocol, WireError
 log = logging.getLogger(__name__)
 
 HOST_FEATURES = (sessions, chat, approval, execution, history, changes, settings, models)
-EDITOR_FEATURES = (documents, actions, chat_document, selection, inline_edit, looks)
-"""What acts on the sessions, and what acts on the editor's documents."""
+EDITOR_FEATURES = (documents, actions)
+DOCUMENT_FEATURES = (chat_document, selection, inline_edit, looks)
+"""What acts on the sessions, on what is known of the editor, and on its documents."""
 
 ANSWERING = 64
 """The most commands and queries that wait for their answer at a time."""
@@ -77,6 +79,7 @@ class OiLanguageServer(LanguageServer):
         self.host = SessionHost(load_engine, self.outbox)
         self.host.on_problem = self._warn
         self.editor = Editor(self.host, Client(self.protocol))
+        self.tools = DocumentTools(self.editor)
         self.host.on_problems = Problems(partial(self.editor.diagnostics.set, "settings"), self._warn).show
         self.protocol.on_exit = self.end
         self.protocol.on_lost = self.editor.documents.lose
@@ -148,18 +151,21 @@ class OiLanguageServer(LanguageServer):
         self.feature(types.INITIALIZED)(partial(self._on_initialized))
         self.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(partial(self._on_configuration))
         on_host: list[tuple[type, Handler]] = [each for module in HOST_FEATURES for each in module.HANDLERS]
-        on_editor: list[tuple[type, Handler]] = [each for module in EDITOR_FEATURES for each in module.HANDLERS]
+        on_documents: list[tuple[type, Handler]] = [each for module in DOCUMENT_FEATURES for each in module.HANDLERS]
         served = {params: partial(handler, self.host) for params, handler in on_host}
-        served |= {params: partial(handler, self.editor) for params, handler in on_editor}
+        served |= {params: partial(handler, self.tools) for params, handler in on_documents}
         for command in wire.COMMANDS:
             self.command(command.name)(self._served(command, served[command.params]))
-        for module in EDITOR_FEATURES:
-            for query in module.QUERIES:
-                self.feature(query.method, query.options)(self._answered_by(query))
+        queries: list[tuple[object, Query]] = [
+            (self.editor, each) for module in EDITOR_FEATURES for each in module.QUERIES
+        ]
+        queries += [(self.tools, each) for module in DOCUMENT_FEATURES for each in module.QUERIES]
+        for subject, query in queries:
+            self.feature(query.method, query.options)(self._answered_by(query, subject))
 
-    def _answered_by(self, query: Query) -> Callable[..., Any]:
+    def _answered_by(self, query: Query, subject: object) -> Callable[..., Any]:
         def answer(*arguments: Any) -> Any:
-            found = query.handler(self.editor, arguments[0])
+            found = query.handler(subject, arguments[0])
             return self._in_time(query.method, found) if asyncio.iscoroutine(found) else found
 
         return answer
@@ -264,7 +270,7 @@ class OiLanguageServer(LanguageServer):
 
     async def _load(self) -> None:
         await self.host.load()
-        await self.editor.equip()
+        await self.tools.load()
 
     def _on_configuration(self, params: types.DidChangeConfigurationParams) -> None:
         """Put the editor's settings in the place of those it gave before; what is for others is left aside."""

@@ -43,7 +43,6 @@ class Chats:
         editor.documents.on_open(self._opened)
         editor.documents.on_save(self._saved)
         editor.documents.on_close(self._closed)
-        editor.offers.add(self._offers)
 
     def get(self, uri: str) -> DocumentChat | None:
         """The chat document of that URI, if there is one."""
@@ -149,7 +148,7 @@ class Chats:
         if chat is not None and chat.document is document:
             self._end(chat)
 
-    def _offers(self, place: Place) -> Iterator[Offer]:
+    def offers(self, place: Place) -> Iterator[Offer]:
         chat = self._chats.get(place.document.uri)
         if chat is not None:
             yield from chat.offers(place)

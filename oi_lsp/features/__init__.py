@@ -1,1 +1,1 @@
-"""What the commands do, a module for each group of them. A module offers ``HANDLERS``."""
+"""What commands and queries do, a module for each group of them. A module offers ``HANDLERS``, ``QUERIES`` or both."""

@@ -6,7 +6,7 @@ import asyncio
 import os.path
 
 from oi_lsp import protocol_documents as wire
-from oi_lsp.editor import Editor
+from oi_lsp.document_tools import DocumentTools
 from oi_lsp.features.handlers import Handlers, Queries
 from oi_lsp.fields import Nothing
 from oi_lsp.structure import InvalidField
@@ -16,50 +16,50 @@ QUERIES = Queries()
 
 
 @HANDLERS.serves(wire.DocumentNew)
-async def new(editor: Editor, params: wire.DocumentNew) -> wire.DocumentNewResult:
+async def new(tools: DocumentTools, params: wire.DocumentNew) -> wire.DocumentNewResult:
     """``oi.document.new``."""
-    folder = params.folder or editor.host.cwd
+    folder = params.folder or tools.editor.host.cwd
     if not (os.path.isabs(folder) and await asyncio.to_thread(os.path.isdir, folder)):
         raise InvalidField("folder", "must be the absolute path of a directory that exists.")
-    uri = await editor.chats.make(folder)
-    editor.host.spawn(editor.chats.show(uri))
+    uri = await tools.chats.make(folder)
+    tools.editor.host.spawn(tools.chats.show(uri))
     return wire.DocumentNewResult(uri)
 
 
 @HANDLERS.serves(wire.DocumentSend)
-def send(editor: Editor, params: wire.DocumentSend) -> wire.Started:
+def send(tools: DocumentTools, params: wire.DocumentSend) -> wire.Started:
     """``oi.document.send``."""
-    return editor.chats.find(params.uri).send()
+    return tools.chats.find(params.uri).send()
 
 
 @HANDLERS.serves(wire.DocumentRun)
-def run(editor: Editor, params: wire.DocumentRun) -> wire.Started:
+def run(tools: DocumentTools, params: wire.DocumentRun) -> wire.Started:
     """``oi.document.run``."""
-    return editor.chats.find(params.uri).run(params.block)
+    return tools.chats.find(params.uri).run(params.block)
 
 
 @HANDLERS.serves(wire.DocumentReject)
-def reject(editor: Editor, params: wire.DocumentReject) -> Nothing:
+def reject(tools: DocumentTools, params: wire.DocumentReject) -> Nothing:
     """``oi.document.reject``."""
-    editor.chats.find(params.uri).reject(params.block, params.reason)
+    tools.chats.find(params.uri).reject(params.block, params.reason)
     return Nothing()
 
 
 @HANDLERS.serves(wire.DocumentAnswer)
-def answer(editor: Editor, params: wire.DocumentAnswer) -> Nothing:
+def answer(tools: DocumentTools, params: wire.DocumentAnswer) -> Nothing:
     """``oi.document.answer``."""
-    editor.chats.find(params.uri).answer(params.block)
+    tools.chats.find(params.uri).answer(params.block)
     return Nothing()
 
 
 @HANDLERS.serves(wire.DocumentStop)
-def stop(editor: Editor, params: wire.DocumentStop) -> wire.DocumentStopResult:
+def stop(tools: DocumentTools, params: wire.DocumentStop) -> wire.DocumentStopResult:
     """``oi.document.stop``."""
-    return wire.DocumentStopResult(editor.chats.find(params.uri).stop())
+    return wire.DocumentStopResult(tools.chats.find(params.uri).stop())
 
 
 @HANDLERS.serves(wire.DocumentRemove)
-def remove(editor: Editor, params: wire.DocumentRemove) -> Nothing:
+def remove(tools: DocumentTools, params: wire.DocumentRemove) -> Nothing:
     """``oi.document.remove``."""
-    editor.chats.find(params.uri).remove(params.answer)
+    tools.chats.find(params.uri).remove(params.answer)
     return Nothing()

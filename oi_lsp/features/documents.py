@@ -5,10 +5,9 @@ from __future__ import annotations
 from lsprotocol import types
 
 from oi_lsp.editor import Editor
-from oi_lsp.features.handlers import Handlers, Queries
+from oi_lsp.features.handlers import Queries
 from oi_lsp.paths import path_of
 
-HANDLERS = Handlers()
 QUERIES = Queries()
 
 

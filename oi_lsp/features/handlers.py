@@ -12,8 +12,8 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 Handler = Callable[[Any, Any], object]
-"""Takes what the module acts on (the host of the sessions, or the editor) and the params, starts what is to be done,
-and answers at once. Raises ``InvalidField`` or ``OiError``.
+"""Takes what the module acts on (the host of the sessions, the editor, or what acts on its documents) and the params,
+starts what is to be done, and answers at once. Raises ``InvalidField`` or ``OiError``.
 
 What has to look at the disk, or around on this machine, answers a coroutine: it runs as a task, and its result is the
 answer. It must not wait for a person, a model's reply or a kernel, and may be given up after ``ANSWER_TIME``; a query

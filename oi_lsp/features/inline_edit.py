@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from oi_lsp import protocol_documents as wire
-from oi_lsp.editor import Editor
+from oi_lsp.document_tools import DocumentTools
 from oi_lsp.features.handlers import Handlers, Queries
 
 HANDLERS = Handlers()
@@ -14,24 +14,24 @@ QUERIES = Queries()
 
 
 @HANDLERS.serves(wire.SelectionEdit)
-def edit(editor: Editor, params: wire.SelectionEdit) -> Coroutine[Any, Any, wire.SelectionEditResult]:
+def edit(tools: DocumentTools, params: wire.SelectionEdit) -> Coroutine[Any, Any, wire.SelectionEditResult]:
     """``oi.selection.edit``: answered when the disk has been looked at; the range is for the document as it is now."""
-    return editor.edits.begin(params)
+    return tools.edits.begin(params)
 
 
 @HANDLERS.serves(wire.EditAccept)
-def accept(editor: Editor, params: wire.EditAccept) -> wire.EditRemaining:
+def accept(tools: DocumentTools, params: wire.EditAccept) -> wire.EditRemaining:
     """``oi.edit.accept``."""
-    return wire.EditRemaining(editor.edits.find(params.edit_id).accept(params.hunk_id))
+    return wire.EditRemaining(tools.edits.find(params.edit_id).accept(params.hunk_id))
 
 
 @HANDLERS.serves(wire.EditReject)
-def reject(editor: Editor, params: wire.EditReject) -> wire.EditRemaining:
+def reject(tools: DocumentTools, params: wire.EditReject) -> wire.EditRemaining:
     """``oi.edit.reject``."""
-    return wire.EditRemaining(editor.edits.find(params.edit_id).reject(params.hunk_id))
+    return wire.EditRemaining(tools.edits.find(params.edit_id).reject(params.hunk_id))
 
 
 @HANDLERS.serves(wire.EditStop)
-def stop(editor: Editor, params: wire.EditStop) -> wire.EditStopResult:
+def stop(tools: DocumentTools, params: wire.EditStop) -> wire.EditStopResult:
     """``oi.edit.stop``."""
-    return wire.EditStopResult(editor.edits.find(params.edit_id).stop())
+    return wire.EditStopResult(tools.edits.find(params.edit_id).stop())

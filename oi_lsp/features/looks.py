@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from oi_lsp.editor import Editor
+from oi_lsp.document_tools import DocumentTools
 from oi_lsp.features.handlers import Handlers, Queries
 
 HANDLERS = Handlers()
@@ -14,14 +14,14 @@ _COMPLETIONS = types.CompletionOptions(trigger_characters=[".", "[", "%"], resol
 
 
 @QUERIES.serves(types.TEXT_DOCUMENT_HOVER, types.HoverOptions())
-def hover(editor: Editor, params: types.HoverParams) -> object:
+def hover(tools: DocumentTools, params: types.HoverParams) -> object:
     """``textDocument/hover``."""
-    document = editor.documents.get(params.text_document.uri)
-    return editor.looking.hover(document, params.position) if document is not None and editor.equipped else None
+    document = tools.editor.documents.get(params.text_document.uri)
+    return tools.looking.hover(document, params.position) if document is not None and tools.ready else None
 
 
 @QUERIES.serves(types.TEXT_DOCUMENT_COMPLETION, _COMPLETIONS)
-def complete(editor: Editor, params: types.CompletionParams) -> object:
+def complete(tools: DocumentTools, params: types.CompletionParams) -> object:
     """``textDocument/completion``."""
-    document = editor.documents.get(params.text_document.uri)
-    return editor.looking.complete(document, params.position) if document is not None and editor.equipped else None
+    document = tools.editor.documents.get(params.text_document.uri)
+    return tools.looking.complete(document, params.position) if document is not None and tools.ready else None

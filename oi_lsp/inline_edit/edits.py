@@ -60,7 +60,6 @@ class Edits:
         self._ids = count(1)
         self._spent = 0.0
         editor.documents.on_close(self._closed)
-        editor.offers.add(self._offers)
 
     def find(self, edit_id: str) -> InlineEdit:
         """The edit with that id. Raises ``EditError``."""
@@ -243,7 +242,7 @@ class Edits:
         """Whether it is no document of the client's, but a file that may be written."""
         return self._editor.documents.get(document.uri) is not document
 
-    def _offers(self, place: Place) -> Iterator[Offer]:
+    def offers(self, place: Place) -> Iterator[Offer]:
         edits = self._of(place.document)
         for edit in edits:
             yield from offers_of(edit)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 from lsprotocol import types
 
-from oi_lsp.chat_document.chats import SUFFIX
+from oi_lsp.chat_document.chats import SUFFIX, Chats
 from oi_lsp.documents import Document
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oi_engine.session.session import Session
     from oi_lsp.chat_document.chat import DocumentChat
     from oi_lsp.editor import Editor
+    from oi_lsp.sources.sources import Sources
 
 COLUMNS = 20
 """The most columns of a table that are listed."""
@@ -53,8 +54,10 @@ class _Code:
 class Looking:
     """Answers what live kernels tell of documents."""
 
-    def __init__(self, editor: Editor) -> None:
+    def __init__(self, editor: Editor, chats: Chats, sources: Sources) -> None:
         self._editor = editor
+        self._chats = chats
+        self._sources = sources
 
     async def hover(self, document: Document, position: types.Position) -> types.Hover | None:
         """What the name at a position stands for."""
@@ -87,9 +90,9 @@ class Looking:
     def _code(self, document: Document, position: types.Position) -> _Code | None:
         offset = document.offset(position)
         if not document.uri.endswith(SUFFIX):
-            session, language = self._editor.sources.session(document.uri), self._editor.sources.language(document)
+            session, language = self._sources.session(document.uri), self._sources.language(document)
             return _Code(session, language, document.text, 0, offset) if session and language else None
-        chat = self._editor.chats.get(document.uri)
+        chat = self._chats.get(document.uri)
         if chat is None or chat.session is None:
             return None
         for part in chat.parsed.parts():
@@ -114,7 +117,7 @@ class Looking:
 
     def _magic(self, document: Document, position: types.Position) -> tuple[int, int, DocumentChat] | None:
         """From where to where the beginning of a magic command stands, if one does: it is all that is to be sent."""
-        chat = self._editor.chats.get(document.uri)
+        chat = self._chats.get(document.uri)
         if chat is None:
             return None
         offset = document.offset(position)

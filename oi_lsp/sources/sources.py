@@ -16,7 +16,7 @@ from lsprotocol import types
 from oi_engine.errors import OiError
 from oi_lsp import protocol_documents as wire
 from oi_lsp.attachments import FILE_SIZE, read_file
-from oi_lsp.chat_document.chats import SUFFIX
+from oi_lsp.chat_document.chats import SUFFIX, Chats
 from oi_lsp.documents import Document
 from oi_lsp.offers import QUICK, Offer, Place
 from oi_lsp.paths import path_of
@@ -46,12 +46,12 @@ _LANGUAGE_IDS = {"shellscript": "shell"}
 class Sources:
     """The person's own files, as far as code of them is run or asked about."""
 
-    def __init__(self, editor: Editor) -> None:
+    def __init__(self, editor: Editor, chats: Chats) -> None:
         self._editor = editor
+        self._chats = chats
         self._results: dict[str, Results] = {}
         self._sessions: dict[str, Session] = {}
         editor.documents.on_close(self._closed)
-        editor.offers.add(self._offers)
 
     # --- what the person does ----------------------------------------------------------------------------------
 
@@ -89,7 +89,7 @@ class Sources:
             return session
         if host.streams:
             return host.live(host.last_run) if host.last_run is not None and host.is_open(host.last_run) else None
-        chat = self._editor.chats.near(uri)
+        chat = self._chats.near(uri)
         return chat.session if chat is not None else None
 
     # --- running -----------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class Sources:
         if params.session_id is not None or self._editor.host.streams:
             session = self._session(params.session_id)
             return self._follow(document, piece, session, session.run(language, piece.code))
-        chat = self._editor.chats.near(document.uri)
+        chat = self._chats.near(document.uri)
         if chat is not None:
             ticket = chat.run_for(language, piece.code)
             assert chat.session is not None
@@ -116,7 +116,7 @@ class Sources:
     async def _run_beside(self, document: Document, language: str, piece: Piece, run: Run | None) -> None:
         session: Session | None = None
         try:
-            chat = await self._editor.chats.beside(document.uri)
+            chat = await self._chats.beside(document.uri)
             ticket = chat.run_for(language, piece.code)
             session = chat.session
         finally:
@@ -178,7 +178,7 @@ class Sources:
             session = self._session(session_id)
             ticket = session.send(said)
             return wire.SelectionStarted(session.id, ticket.turn_id, ticket.queued)
-        chat = self._editor.chats.near(uri)
+        chat = self._chats.near(uri)
         if chat is None:
             self._editor.host.spawn(self._send_beside(uri, said))
             return wire.SelectionStarted()
@@ -187,17 +187,17 @@ class Sources:
         return wire.SelectionStarted(chat.session.id if chat.session else None, ticket.turn_id, ticket.queued)
 
     async def _send_beside(self, uri: str, said: list[Message]) -> None:
-        (await self._editor.chats.beside(uri)).ask_for(said)
+        (await self._chats.beside(uri)).ask_for(said)
 
     async def _draft(self, uri: str, text: str) -> None:
         """Put the text where the person writes next, and take them there."""
-        chat: DocumentChat = await self._editor.chats.beside(uri)
+        chat: DocumentChat = await self._chats.beside(uri)
         at = chat.document.position(await chat.draft(text))
         await self._editor.client.show_document(chat.document.uri, types.Range(at, at))
 
     # --- what is offered ---------------------------------------------------------------------------------------
 
-    def _offers(self, place: Place) -> Iterator[Offer]:
+    def offers(self, place: Place) -> Iterator[Offer]:
         """What takes nothing away comes first: some clients suggest the first."""
         document, uri = place.document, place.document.uri
         if uri.endswith(SUFFIX) or not uri.startswith("file:"):

@@ -188,9 +188,9 @@ async def test_a_query_that_takes_too_long_is_answered_with_nothing(monkeypatch:
         return SettingsGetResult({}, ())
 
     async with serving(monkeypatch, at_once) as client:
-        client.send(request(0, COMMAND, ASK))  # by the time of its answer the editor is equipped
+        client.send(request(0, COMMAND, ASK))  # by the time of its answer the tools are ready
         await client.answer(0)
-        monkeypatch.setattr(client.server.editor, "looking", Looking())
+        monkeypatch.setattr(client.server.tools, "looking", Looking())
         item = {"uri": "file:///a.py", "languageId": "python", "version": 0, "text": "a"}
         client.send({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": item}})
         place = {"textDocument": {"uri": "file:///a.py"}, "position": {"line": 0, "character": 0}}

@@ -8,11 +8,11 @@ import attrs
 
 from oi_engine.session import state as session_state
 from oi_lsp import protocol as wire
-from oi_lsp.language_server import EDITOR_FEATURES, HOST_FEATURES
+from oi_lsp.language_server import DOCUMENT_FEATURES, HOST_FEATURES
 
 
 def test_every_command_is_served_by_one_feature() -> None:
-    served = [params for module in (*HOST_FEATURES, *EDITOR_FEATURES) for params, _ in module.HANDLERS]
+    served = [params for module in (*HOST_FEATURES, *DOCUMENT_FEATURES) for params, _ in module.HANDLERS]
     assert len(served) == len(set(served))
     assert set(served) == {command.params for command in wire.COMMANDS}
 
