@@ -501,7 +501,7 @@ async def test_a_planted_bubblewrap_is_no_way_out(place: Path, monkeypatch: pyte
     """Code may write to the workspace, and its environment comes first on the PATH of the next kernel."""
     folder = place / ".venv" / "bin"
     folder.mkdir(parents=True)
-    (place / ".venv" / "pyvenv.cfg").write_text(f"home = {Path(sys.executable).resolve().parent}\n")
+    (place / ".venv" / "pyvenv.cfg").write_text(f"home = {sys.base_prefix}/bin\n")
     (folder / "python").symlink_to(sys.executable)
     own = Path(sysconfig.get_path("purelib"))
     site = place / ".venv" / own.relative_to(sys.prefix)

@@ -18,7 +18,7 @@ def rows() -> list[str]:
     return [match[3] for match in found if match]
 
 
-def tests_in(path: Path) -> set[str]:
+def names_in(path: Path) -> set[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
 
@@ -30,4 +30,4 @@ def test_each_attack_names_its_tests_and_they_are_there() -> None:
         assert named, cell
         assert _TEST.sub("", cell).strip(" ,") == "", cell
         for path, name in named:
-            assert name in tests_in(ROOT / path), cell
+            assert name in names_in(ROOT / path), cell
