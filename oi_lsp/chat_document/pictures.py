@@ -38,7 +38,7 @@ class Pictures:
         of another in the document's folder its path. Nothing for any other: whoever wrote the document may have
         linked to any file of the person's.
         """
-        if self._folder is None:
+        if self._folder is None or "\0" in address:
             return None
         path = self._folder / address
         if not is_inside(str(path), str(self._folder)):
