@@ -400,7 +400,8 @@ class Engine:
         return session
 
     def _runtimes(self, settings: Settings) -> Runtimes:
-        environment = scrubbed(os.environ, settings.computer.env_allow)
+        allowed = {name: self._keys[name] for name in settings.computer.env_allow if name in self._keys}
+        environment = {**scrubbed(os.environ, settings.computer.env_allow), **allowed}
         return self._languages(RuntimeFactory(settings.computer, environment, kernels=self._kernels))
 
     def _workspace_of(self, cwd: str, changes: ChangesSettings) -> Callable[[], Workspace] | None:
