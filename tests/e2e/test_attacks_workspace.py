@@ -150,8 +150,9 @@ async def test_nothing_of_the_workspace_runs_before_a_grant(tmp_path: Path) -> N
             assert await asked(client, session) == "1"
             assert await asked(client, session) == "echo 1"
             assert await asked(client, session) == "1"
-        await client.turn(session, "%sandbox")
         await client.ended(session, turn)
+        await client.turn(session, "%sandbox")
+        await client.until(lambda: "allowed for this session" in json.dumps(client.of(session).chunks))
         assert not (here / "ran").exists(), (here / "ran").read_text()
 
 
