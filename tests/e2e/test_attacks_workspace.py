@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,7 +141,7 @@ async def test_nothing_of_the_workspace_runs_before_a_grant(tmp_path: Path) -> N
     (here / ".git" / "config").write_text(f"[core]\n\tfsmonitor = touch {here}/ran\n\thooksPath = {here}\n")
     path = f"{planted}{os.pathsep}.{os.pathsep}{os.environ['PATH']}"
     env = {"PATH": path, "VIRTUAL_ENV": str(here / ".venv")}
-    settings = {"computer": {}, "safe_mode": "auto", "sandbox": "workspace"}
+    settings: dict[str, Any] = {"computer": {}, "safe_mode": "auto", "sandbox": "workspace"}
     replies = [Reply.tool_call("python", "1"), shell("echo 1"), Reply.tool_call("javascript", "1"), Reply.text("ok")]
     async with attacked(tmp_path, *replies, env=env, **settings) as (client, _):
         session = await in_workspace(client, tmp_path)
@@ -162,7 +163,7 @@ async def test_keys_are_handed_through_by_the_person_alone(tmp_path: Path) -> No
     (here / ".oi" / "settings.yaml").write_text("computer:\n  env_allow: [OPENAI_API_KEY, WEATHER_API_KEY]\n")
     env = {"WEATHER_API_KEY": "w" * 30}
     for allowed in (False, True):
-        own = {"computer": {"env_allow": ["WEATHER_API_KEY"]}} if allowed else {}
+        own: dict[str, Any] = {"computer": {"env_allow": ["WEATHER_API_KEY"]}} if allowed else {}
         async with attacked(tmp_path, env=env, **own) as (client, _):
             session = await in_workspace(client, tmp_path)
             run = await client.command(
