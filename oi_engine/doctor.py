@@ -1,7 +1,7 @@
 """What is on this machine that oi-lsp can use, what is missing, and the command that adds it. Facts only: no printing.
 
-Everything is asked at once, each within ``LIMIT`` seconds. To say what a kernel would find, the workspace's Python is
-run, as it would be for the first block of code.
+Everything is asked at once, each within ``LIMIT`` seconds. Nothing that lies in the workspace is run for it, since
+nobody has approved that: its environment is read from its files, and of its programs no version is told.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from typing import Any
 
 from attrs import asdict, frozen
 
-from oi_engine.computer.environment import choose_python
+from oi_engine.computer.environment import candidates, choose_python
 from oi_engine.computer.languages import LANGUAGES, Language, available
 from oi_engine.computer.sandbox import look_for_sandbox
+from oi_engine.computer.virtual_environment import read_environment
 from oi_engine.models.discovery import discover
+from oi_engine.safety.programs import lies_in, path_outside
 from oi_engine.safety.scan import semgrep
 from oi_engine.safety.secrets import scrubbed, take_provider_keys
 from oi_engine.version import __version__
@@ -87,16 +89,17 @@ class Report:
 
 async def examine(folder: Path | None = None, environ: Mapping[str, str] | None = None) -> Report:
     """Look at this machine, from ``folder``. Values of keys are neither kept nor told."""
+    folder = folder or Path.cwd()
     own = dict(os.environ if environ is None else environ)
     env = scrubbed(own)
     keys = take_provider_keys(own)
-    languages = (_language(language, env) for language in LANGUAGES if language.runs == "repl")
+    languages = (_language(language, folder, env) for language in LANGUAGES if language.runs == "repl")
     found = await asyncio.gather(
-        _within(_python(folder or Path.cwd(), env), Fact("Python", "kernel", False, essential=True)),
+        _within(_python(folder, env), Fact("Python", "kernel", False, essential=True)),
         *(_within(asking, Fact("Languages", "program", False)) for asking in languages),
         _within(_models(keys, env), Fact("Models", "local servers", False)),
-        _within(_sandbox(env), Fact("Safety", "sandbox", False)),
-        _within(_scanner(env), Fact("Safety", "scanner", False)),
+        _within(_sandbox(folder, env), Fact("Safety", "sandbox", False)),
+        _within(_scanner(folder, env), Fact("Safety", "scanner", False)),
     )
     return Report(tuple(fact for facts in found for fact in facts))
 
@@ -110,6 +113,9 @@ async def _within(asking: Awaitable[list[Fact]], otherwise: Fact) -> list[Fact]:
 
 async def _python(folder: Path, env: Mapping[str, str]) -> list[Fact]:
     """Which Python runs the kernel and why, and whether it can plot."""
+    path, why = next(candidates(None, folder, folder, env), (Path(sys.executable), ""))
+    if lies_in(path, folder):
+        return _python_of_workspace(path, why)
     choice = await choose_python(None, folder, folder, env)
     answer = await _output([choice.python, "-I", "-c", _VERSIONS], env)
     try:
@@ -132,10 +138,36 @@ async def _python(folder: Path, env: Mapping[str, str]) -> list[Fact]:
     ]
 
 
-async def _language(language: Language, env: Mapping[str, str]) -> list[Fact]:
+def _python_of_workspace(python: Path, why: str) -> list[Fact]:
+    found = read_environment(python)
+    if found is None:
+        return [Fact("Python", "kernel", True, f"{python} ({why}; not looked at: nobody has approved it)", "", True)]
+    pip = f"{shlex.quote(str(python))} -m pip install"
+
+    def has(package: str) -> bool:
+        return package in found.packages or found.sees_more
+
+    plots = has("matplotlib")
+    # Without ipykernel the tool's own Python stands in.
+    return [
+        Fact(
+            "Python",
+            "kernel",
+            True,
+            f"{python} {found.version} ({why}, by its files)",
+            "" if has("ipykernel") else f"{pip} ipykernel",
+            essential=True,
+        ),
+        Fact("Python", "matplotlib", plots, "" if plots else "for plots", "" if plots else f"{pip} matplotlib"),
+    ]
+
+
+async def _language(language: Language, folder: Path, env: Mapping[str, str]) -> list[Fact]:
     there = available(language.name, env=env)
     if not there.found:
         return [Fact("Languages", language.title, False, "", there.remedy)]
+    if lies_in(there.program, folder):
+        return [Fact("Languages", language.title, True, f"{there.program} (of this folder, so it was not run)")]
     version = (await _output([there.program, "--version"], env)).partition("\n")[0].strip()
     return [Fact("Languages", language.title, True, f"{there.program} ({version})" if version else there.program)]
 
@@ -148,27 +180,20 @@ async def _models(keys: Mapping[str, str], env: Mapping[str, str]) -> list[Fact]
     return [Fact("Models", candidate.model, True, candidate.why) for candidate in found.candidates]
 
 
-async def _sandbox(env: Mapping[str, str]) -> list[Fact]:
-    path = shutil.which("bwrap", path=env.get("PATH"))
+async def _sandbox(folder: Path, env: Mapping[str, str]) -> list[Fact]:
+    path = shutil.which("bwrap", path=path_outside(env.get("PATH"), folder))
     if path is None and sys.platform == "linux":
         detail = "bubblewrap, for `auto_run: sandboxed` and `sandbox`"
         return [Fact("Safety", "sandbox", False, detail, _install("bubblewrap", env))]
-    problem = (await look_for_sandbox()).problem
+    problem = (await look_for_sandbox(folder)).problem
     return [Fact("Safety", "sandbox", not problem, problem or path or "sandbox-exec")]
 
 
-async def _scanner(env: Mapping[str, str]) -> list[Fact]:
-    program = semgrep.find(env)
+async def _scanner(folder: Path, env: Mapping[str, str]) -> list[Fact]:
+    program = semgrep.find({**env, "PATH": path_outside(env.get("PATH"), folder)})
     if program is None:
         return [Fact("Safety", "scanner", False, "semgrep, for `safe_mode`", semgrep.INSTALL)]
     return [Fact("Safety", "scanner", True, f"{program} (for `safe_mode`)")]
-
-
-async def _program(area: str, name: str, program: str, env: Mapping[str, str], remedy: str) -> list[Fact]:
-    path = shutil.which(program, path=env.get("PATH"))
-    if path is None:
-        return [Fact(area, name, False, f"{Path(program).name}, for a later version", remedy)]
-    return [Fact(area, name, True, f"{path} (not used yet)")]
 
 
 def _install(package: str, env: Mapping[str, str]) -> str:

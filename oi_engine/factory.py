@@ -34,6 +34,7 @@ from oi_engine.models.discovery import Candidate, discover
 from oi_engine.models.model import Model
 from oi_engine.profiles.live import LiveSettings, Sources
 from oi_engine.safety.approvals import KeptApprovals
+from oi_engine.safety.programs import path_outside
 from oi_engine.safety.secrets import scrubbed, take_provider_keys
 from oi_engine.session.context import workspace_context
 from oi_engine.session.session import Session
@@ -245,7 +246,8 @@ class Engine:
         if self._own_scanner is None:
             from oi_engine.safety.scan.scanner import Scanner
 
-            self._own_scanner = Scanner(scrubbed(os.environ))
+            folders = [session.cwd for session in self._sessions]
+            self._own_scanner = Scanner({**scrubbed(os.environ), "PATH": path_outside(None, *folders)})
         return self._own_scanner
 
     # --- sessions ----------------------------------------------------------------------------------------------
@@ -387,13 +389,14 @@ class Engine:
             workspace=self._workspace_of(cwd, own.changes),
             make_scanner=self._scanner,
             approvals=self.approvals,
-            confiner=Confiner(runtimes, lambda: session.settings, spill_folder(session_id)),
+            confiner=Confiner(runtimes, lambda: session.settings, spill_folder(session_id), cwd),
         )
         self._sessions.append(session)
         return session
 
     def _runtimes(self, settings: Settings) -> Runtimes:
-        environment = scrubbed(os.environ, settings.computer.env_allow)
+        allowed = {name: self._keys[name] for name in settings.computer.env_allow if name in self._keys}
+        environment = {**scrubbed(os.environ, settings.computer.env_allow), **allowed}
         return self._languages(RuntimeFactory(settings.computer, environment, kernels=self._kernels))
 
     def _workspace_of(self, cwd: str, changes: ChangesSettings) -> Callable[[], Workspace] | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from oi_lsp.protocol import Chunks, EditState, Input, LmcChunk, Proposal, Queued, SessionState, TurnUsage, Usage
 
 if TYPE_CHECKING:
+    from oi_engine.approval import Proposal as Pending
     from oi_engine.session.session import Session
     from oi_engine.session.state import Snapshot
     from oi_engine.stream import Entry, Stream
@@ -161,15 +162,13 @@ class Outbox:
 def state_of(session: Session) -> SessionState:
     """A session's snapshot as the wire has it."""
     now = session.snapshot
-    proposal, asked, turn = now.proposal, now.input, now.turn_usage
+    asked, turn = now.input, now.turn_usage
     paid = turn.prompt_tokens or turn.completion_tokens or turn.cost
     return SessionState(
         session_id=session.id,
         state=now.state,
         turn_id=now.turn_id,
-        proposal=None
-        if proposal is None
-        else Proposal(proposal.id, proposal.cell.language, proposal.cell.code, proposal.findings or None),
+        proposal=_proposal(now.proposal),
         input=None if asked is None else Input(asked.id, asked.prompt, asked.password),
         queue=tuple(Queued(waiting.turn_id, waiting.text) for waiting in now.queue),
         usage=Usage(
@@ -178,6 +177,23 @@ def state_of(session: Session) -> SessionState:
             now.usage.cost,
             TurnUsage(turn.prompt_tokens, turn.completion_tokens, turn.cost) if paid else None,
         ),
+    )
+
+
+def _proposal(proposal: Pending | None) -> Proposal | None:
+    if proposal is None:
+        return None
+    from oi_engine.safety.reveal import reveal
+
+    code = proposal.cell.code
+    revealed = reveal(code)
+    return Proposal(
+        proposal.id,
+        proposal.cell.language,
+        code,
+        proposal.findings or None,
+        revealed.text if revealed.text != code else None,
+        tuple(map(str, revealed.found)) or None,
     )
 
 

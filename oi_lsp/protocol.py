@@ -45,6 +45,15 @@ class Proposal:
     language: str = wire("Canonical name of the language.")
     code: str = wire("What will run, to the byte.")
     findings: tuple[str, ...] | None = wire("What the scanner and the policy say of it; absent: nothing.", default=None)
+    shown: str | None = wire(
+        "The code with what cannot be seen, or reorders text, written out: to be shown in its place, never to be sent "
+        "back. Absent: there is nothing of that kind.",
+        default=None,
+    )
+    hidden: tuple[str, ...] | None = wire(
+        "What the eye would miss: such characters, letters that imitate others, very long lines. A sentence each.",
+        default=None,
+    )
 
 
 @wire_type

@@ -16,21 +16,24 @@ from oi_engine.settings import Settings
 
 @frozen
 class Confiner:
-    """Makes runtimes in sandboxes. ``settings``: those of the moment, for the limits; ``spill``: for long output."""
+    """Makes runtimes in sandboxes. ``settings``: those of the moment, for the limits; ``spill``: for long output;
+    ``folder``: the session's.
+    """
 
     runtimes: Runtimes
     settings: Callable[[], Settings]
     spill: Path
+    folder: str
 
     async def look(self) -> None:
         """Find out whether there is a sandbox here, before ``problem`` is asked."""
-        await look_for_sandbox()
+        await look_for_sandbox(self.folder)
 
     def problem(self, language: str) -> str:
         """Why code of a language cannot be put into a sandbox; empty where it can."""
         if self.runtimes.runs_here(language):
             return f"{language} runs in this program itself, and not in a sandbox."
-        return known_sandbox().problem
+        return known_sandbox(self.folder).problem
 
     def make(self, language: str, cwd: str, sandbox: str) -> Runtime:
         """The runtime of a language in the sandbox that the text stands for. Raises ``LanguageUnavailable``."""

@@ -67,7 +67,7 @@ async def choose_python(
 
     Takes about 40 ms, for asking the Python. Never fails: the tool's own Python is always there.
     """
-    for path, why in _candidates(setting, folder, root, env):
+    for path, why in candidates(setting, folder, root, env):
         if not os.access(path, os.X_OK) or path.is_dir():
             return _own(f"The Python of the setting computer.python is not there: {path}.", "Correct the setting.")
         answer = await _ask(path, env, confinement)
@@ -79,8 +79,11 @@ async def choose_python(
     return Choice(sys.executable, "the tool's own, for want of another", own=True)
 
 
-def _candidates(setting: str | None, folder: Path, root: Path, env: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
-    """The Pythons that there are, first choice first, each with the reason; a setting is taken at its word."""
+def candidates(setting: str | None, folder: Path, root: Path, env: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
+    """The Pythons that there are, first choice first, each with the reason; a setting is taken at its word.
+
+    None is run for it.
+    """
     if setting:
         named = folder / Path(setting).expanduser()
         yield (named / "bin" / "python" if named.is_dir() else named), "the setting computer.python"

@@ -31,6 +31,7 @@ from attrs import evolve, frozen
 
 from oi_engine import paths
 from oi_engine.errors import KernelFailed, OiError
+from oi_engine.safety.programs import path_outside
 from oi_engine.settings import Settings
 
 OFF = "off"
@@ -190,7 +191,7 @@ class Confinement:
         options = {"memory": self.memory, "processes": self.processes, "network": network, "told": told, "tty": tty}
         given = [f"--{name}={value}" for name, value in options.items() if value is not None]
         inner = [sys.executable, "-I", "-S", _CONFINED, *given, "--", *argv]
-        return ["bwrap", *self._namespaces(), *self._mounts(), "--chdir", self.folder, "--", *inner]
+        return [self._bubblewrap(), *self._namespaces(), *self._mounts(), "--chdir", self.folder, "--", *inner]
 
     @property
     def watched(self) -> list[str]:
@@ -202,6 +203,13 @@ class Confinement:
         """The environment inside."""
         kept = {name: value for name, value in env.items() if name not in UNSET}
         return {**kept, **INSTEAD}
+
+    def _bubblewrap(self) -> str:
+        """By its path: a program of that name that code put into the workspace would run outside of any sandbox."""
+        found = bubblewrap(self.folder, *self.sandbox.folders)
+        if found is None:
+            raise KernelFailed("bubblewrap is not installed.", REMEDY)
+        return found
 
     def _namespaces(self) -> list[str]:
         network = [] if self.sandbox.network else ["--unshare-net"]
@@ -341,37 +349,44 @@ class Availability:
     problem: str = ""
 
 
-_looked: list[Availability] = []
+_looked: dict[str | None, Availability] = {}
+"""What the looks have found, by the path of the program."""
 
 
-async def look_for_sandbox() -> Availability:
-    """Try the sandbox, which takes some ten milliseconds the first time."""
-    if not _looked:
-        found = await asyncio.to_thread(_try)
-        _looked[:] = [found]
-    return _looked[0]
+def bubblewrap(*folders: str | os.PathLike[str]) -> str | None:
+    """The path of the program, looked for outside of ``folders``."""
+    return shutil.which("bwrap", path=path_outside(None, *folders))
 
 
-def known_sandbox() -> Availability:
-    """What the last look has found."""
-    return _looked[0] if _looked else Availability("Whether there is a sandbox has not been looked at yet.")
+async def look_for_sandbox(*folders: str | os.PathLike[str]) -> Availability:
+    """Try the sandbox, which takes some ten milliseconds the first time. ``folders``: those of the workspace."""
+    program = bubblewrap(*folders)
+    if program not in _looked:
+        _looked[program] = await asyncio.to_thread(_try, program)
+    return _looked[program]
 
 
-def _try() -> Availability:
+def known_sandbox(*folders: str | os.PathLike[str]) -> Availability:
+    """What the last look for those folders has found."""
+    not_yet = Availability("Whether there is a sandbox has not been looked at yet.")
+    return _looked.get(bubblewrap(*folders), not_yet)
+
+
+def _try(program: str | None) -> Availability:
     if sys.platform == "darwin":
         there = shutil.which("sandbox-exec") is not None
         return Availability("" if there else "This system has no sandbox-exec.")
     if sys.platform != "linux":
         return Availability(f"There is no sandbox for {sys.platform} yet.")
-    if shutil.which("bwrap") is None:
+    if program is None:
         return Availability(f"bubblewrap is not installed. {REMEDY}")
     confinement = Confinement(Sandbox("strict", network=False), "/")
     try:
-        version = _output(["bwrap", "--version"])
+        version = _output([program, "--version"])
         found = re.search(r"(\d+)\.(\d+)", version)
         if found is None or (int(found[1]), int(found[2])) < _NEWEST:
             return Availability(f"{version.strip() or 'bubblewrap'} is too old. {REMEDY}")
-        _output(confinement.command(["true"]))
+        _output([program, *confinement.command(["true"])[1:]])
     except subprocess.CalledProcessError as error:
         said = (error.stderr or "").strip().splitlines()[-1:] or [f"exit status {error.returncode}"]
         return Availability(f"bubblewrap does not work here ({said[0]}): user namespaces may be switched off.")

@@ -23,6 +23,7 @@ from oi_engine.profiles.files import Parsed, read_file
 from oi_engine.profiles.python import read_python
 from oi_engine.profiles.template import DEFAULT_PROFILE
 from oi_engine.profiles.watch import FileWatcher
+from oi_engine.safety.programs import lies_in
 from oi_engine.settings.layers import Kind, Layer, Problem, Resolved, environment_layer, resolve, strictest_layer
 
 EXTENSIONS = (".yaml", ".yml", ".json", ".py")
@@ -56,7 +57,8 @@ def list_profiles(folder: Path) -> list[str]:
 def find_profile(name: str, folder: Path, workspaces: Iterable[Path] = ()) -> Path:
     """The file of a profile: by name in ``folder``, with or without its extension, or by path.
 
-    A Python profile is code: one that is named by path must not lie in a workspace. Raises ``ProfileError``.
+    One that is named by path must not lie in a workspace: whoever changes the workspace would change what the person
+    chose, and a Python profile is code besides. Raises ``ProfileError``.
     """
     if "://" in name:
         raise ProfileError(name, "Profiles are not loaded from the network: save it, read it, and name the file.")
@@ -70,9 +72,9 @@ def find_profile(name: str, folder: Path, workspaces: Iterable[Path] = ()) -> Pa
         raise ProfileNotFound(str(path), "There is no such file.")
     if path.suffix.lower() not in EXTENSIONS:
         raise ProfileError(str(path), f"A profile ends in {', '.join(EXTENSIONS)}.")
-    if path.suffix.lower() == ".py" and any(_lies_in(path, workspace) for workspace in workspaces):
+    if not lies_in(path, folder) and any(lies_in(path, workspace) for workspace in workspaces):
         raise ProfileError(
-            str(path), f"A Python profile is not run from a workspace: read it, and copy it to {folder} to use it."
+            str(path), f"A profile is not taken from a workspace: read it, and copy it to {folder} to use it."
         )
     return path
 
@@ -259,8 +261,3 @@ def _not_found(name: str, folder: Path) -> str:
     if close:
         return f"There is no profile of that name. Did you mean {close[0]!r}?"
     return f"There is no profile of that name in {folder}, which holds {', '.join(there) or 'none'}."
-
-
-def _lies_in(path: Path, workspace: Path) -> bool:
-    """Whether a file is in a folder, by its name or by where its links lead."""
-    return path.is_relative_to(workspace.absolute()) or path.resolve().is_relative_to(workspace.resolve())

@@ -14,13 +14,13 @@ and the code, and nothing that a model, a program or a file says.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 
 from attrs import define, field
 
 from oi_engine.approval import ASK, Cell, Judgement
+from oi_engine.safety.programs import lies_in
 from oi_engine.safety.rules import allow_problem, allowing, denying
 from oi_engine.safety.shell_words import steers_the_shell
 from oi_engine.settings import Settings
@@ -28,6 +28,7 @@ from oi_engine.settings.tree import get
 from oi_engine.settings.values import shown
 
 SHELL = "shell"
+SHELLS = ("bash", "zsh")
 
 
 @define
@@ -76,11 +77,12 @@ class Policy:
         if self._steered:
             why = "code before it may have changed what names mean in this shell: restart it to have rules hold again"
             return Judgement("ask", f"Your rule `policy.allow: {rule}` would let this run, but {why}.")
-        program = cell.code.split(maxsplit=1)[0]
-        path = shutil.which(program)
-        if path is not None and _within(path, cell.cwd):
-            why = f"{program} is a file of the workspace ({path})"
-            return Judgement("ask", f"Your rule `policy.allow: {rule}` would let this run, but {why}.")
+        # The shell that would read the code counts as well: the first of its name on the PATH is started.
+        for program in (cell.code.split(maxsplit=1)[0], *SHELLS):
+            path = shutil.which(program)
+            if path is not None and lies_in(path, cell.cwd):
+                why = f"{program} is a file of the workspace ({path})"
+                return Judgement("ask", f"Your rule `policy.allow: {rule}` would let this run, but {why}.")
         return Judgement("run", f"policy.allow: {rule}")
 
 
@@ -111,10 +113,3 @@ def rule_problems(settings: Settings) -> list[str]:
     """A sentence for each rule that has no effect."""
     problems = ((rule, allow_problem(rule)) for rule in settings.policy.allow)
     return [f"policy.allow: {rule!r} allows nothing: {problem}." for rule, problem in problems if problem]
-
-
-def _within(path: str, folder: str) -> bool:
-    if not os.path.isabs(path):
-        return True
-    inside = os.path.realpath(folder)
-    return any(os.path.commonpath([inside, each]) == inside for each in (os.path.abspath(path), os.path.realpath(path)))

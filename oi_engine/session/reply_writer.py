@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from attrs import define, field, frozen
 
 from oi_engine.computer.languages import Naming
 from oi_engine.models.pieces import CodeClose, CodeOpen, CodeText, Piece, Prose, Reasoning
+from oi_engine.safety.sanitize import Sanitizer
 from oi_engine.stream import Stream
 
 
@@ -25,7 +27,8 @@ class ReplyWriter:
     """One reply on its way into the stream.
 
     Where the model calls no tools, a block in a language that nothing runs (``json``, ``text``, none) is not code to
-    run but part of the prose, and is written as the Markdown that it was.
+    run but part of the prose, and is written as the Markdown that it was. Terminal control is taken out of prose and of
+    names of languages; code stays as it is, to the byte, since it is shown with what hides in it.
     """
 
     _stream: Stream
@@ -38,6 +41,7 @@ class ReplyWriter:
     _code_id: str | None = field(default=None, init=False)
     _quoting: bool = field(default=False, init=False)
     _broken: list[Block] = field(factory=list, init=False)
+    _sanitizers: dict[str, Sanitizer] = field(factory=lambda: defaultdict(Sanitizer), init=False)
 
     @property
     def prose(self) -> str:
@@ -70,6 +74,7 @@ class ReplyWriter:
         return [*self.blocks, *self._broken]
 
     def _open(self, language: str) -> None:
+        language = "".join(char for char in language if char.isprintable())
         known = self._naming.canonical(language)
         if known is None and not self.tools:
             self._quoting = True
@@ -92,15 +97,16 @@ class ReplyWriter:
         self._stream.close()
 
     def _say(self, text: str) -> None:
-        self._add("message", text)
-        self._prose.append(text)
+        self._prose.append(self._add("message", text))
 
-    def _add(self, type: str, text: str) -> None:  # noqa: A002 -- the documented name
-        """Add to the open message of that type, or open one; blank space alone opens none."""
+    def _add(self, type: str, text: str) -> str:  # noqa: A002 -- the documented name
+        """Add to the open message of that type, or open one; blank space alone opens none. Answers what was said."""
+        said = text = self._sanitizers[type].feed(text)
         head = self._stream.open_message
         if head is None or head.type != type:
             text = text.lstrip()
-            if not text:
-                return
-            self._stream.open("assistant", "reasoning" if type == "reasoning" else "message")
-        self._stream.write(text)
+            if text:
+                self._stream.open("assistant", "reasoning" if type == "reasoning" else "message")
+        if text:
+            self._stream.write(text)
+        return said

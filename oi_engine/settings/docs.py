@@ -22,7 +22,8 @@ A setting can be given in several places. From the lowest to the highest, where 
 
 A profile is a file in the folder `profiles` of the program's configuration: `~/.config/oi-lsp/profiles` on Linux,
 `~/Library/Application Support/oi-lsp/profiles` on macOS, `%LOCALAPPDATA%\\oi-lsp\\profiles` on Windows. It is chosen by
-its name, with or without its extension, or by its path. `default.yaml` is made on first use and always read.
+its name, with or without its extension, or by its path. One that lies in a workspace is refused, whatever its form:
+whoever changes the workspace would change it. `default.yaml` is made on first use and always read.
 
 In YAML (`.yaml`, `.yml`) or JSON (`.json`), names are nested or dotted, and older spellings are read too:
 
@@ -36,7 +37,7 @@ version: 0.2.5
 
 In Python (`.py`), attributes of `interpreter` are set. Such a profile is a program: it runs in a process of its own,
 for at most 20 seconds, what it prints goes to the log, and it can set text, numbers, truth values, null and lists of
-text. It is run from the profiles folder or from a path that you name, and never from a workspace.
+text.
 
 ```python
 from interpreter import interpreter  # or: from oi_engine import interpreter

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from oi_engine.errors import OiError
+from oi_engine.safety.programs import path_outside
 
 _SUFFIXES = {
     "python": ".py",
@@ -71,7 +72,8 @@ def _command() -> list[str]:
             return shlex.split(named)
         except ValueError as error:
             raise EditorFailed(f"EDITOR cannot be read as a command: {error}.", "Quote it as a shell would.") from error
-    found = next((path for name in _USUAL if (path := shutil.which(name))), None)
+    here = path_outside(None, os.getcwd())
+    found = next((path for name in _USUAL if (path := shutil.which(name, path=here))), None)
     if found is None:
         raise EditorFailed("No editor was found.", "Set EDITOR to the editor that you use.")
     return [found]

@@ -98,7 +98,7 @@ class DocumentChat:
         section = unsent(parsed)
         assert section is not None
         session = self._in_step(parsed)
-        said = [each for each in section_messages(parsed, section) if each.type in SENDABLE]
+        said = [each for each in section_messages(parsed, section, self._pictures.read) if each.type in SENDABLE]
         is_last = section.start == parsed.sections[-1].start  # until the answer's heading is there, and the next one
         if is_last and self._writer.behind and self._sent is not None and section.start - shift < self._sent.offset:
             raise OiError("This is sent already.", "Its answer is on its way into the document.")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from oi_engine.messages import Message, Recipient, Role
 
 ReadImage = Callable[[str], "tuple[str, str] | None"]
-"""Reads the image at an address of the document: its LMC format and content. ``None``: it stays an address."""
+"""Reads the image at an address of the document: its LMC format and content. ``None``: it is not for us to read."""
 
 ROLES: dict[str, Role] = {
     "output": "computer",
@@ -99,12 +99,14 @@ class _Teller:
             form = "output"
         elif part.kind in ("code", "edited", "rich"):
             form = part.language
-        elif part.kind == "image":
-            image = self.read_image(part.content) if self.read_image else None
-            form, content = image or ("path", part.content)
+        kind = _TYPES.get(part.kind, part.kind)
+        if part.kind == "image":
+            image = self.read_image(part.content) if self.read_image else ("path", part.content)
+            form, content = image or (None, f"(An image that is not in this document's folder: {part.content})")
+            kind = "image" if image else "message"
         message = Message(
             role=_as_role(role) if role in KNOWN else _role(part, section),
-            type=_TYPES.get(part.kind, part.kind),  # type: ignore[arg-type]
+            type=kind,  # type: ignore[arg-type]
             content=content,
             format=form,
             recipient=_as_recipient(recipient) if recipient in RECIPIENTS else None,

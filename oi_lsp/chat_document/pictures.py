@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from oi_lsp.attachments import FILE_SIZE
+from oi_lsp.paths import is_inside
 
 _ENDINGS = {"base64.png": "png", "base64.jpeg": "jpg"}
 
@@ -33,13 +34,19 @@ class Pictures:
         return address
 
     def read(self, address: str) -> tuple[str, str] | None:
-        """The format and the content (base64) of an image that was saved here; nothing for another address."""
-        if self._folder is None or Path(address).parent != Path(self._name):
+        """The LMC format and the content of an image that the document links to: of one that was saved here the data,
+        of another in the document's folder its path. Nothing for any other: whoever wrote the document may have
+        linked to any file of the person's.
+        """
+        if self._folder is None or "\0" in address:
+            return None
+        path = self._folder / address
+        if not is_inside(str(path), str(self._folder)):
             return None
         form = next((form for form, ending in _ENDINGS.items() if address.endswith(f".{ending}")), None)
-        path = self._folder / address
-        if form is None or path.is_symlink() or not path.is_file() or path.stat().st_size > FILE_SIZE:
-            return None
+        ours = form is not None and Path(address).parent == Path(self._name)
+        if form is None or not ours or not path.is_file() or path.stat().st_size > FILE_SIZE:
+            return "path", str(path)
         return form, base64.b64encode(path.read_bytes()).decode("ascii")
 
 
@@ -49,4 +56,5 @@ def _write(path: Path, content: str) -> None:
     except binascii.Error:
         return
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(data)
+    if not path.parent.is_symlink():  # it could lead anywhere
+        path.write_bytes(data)

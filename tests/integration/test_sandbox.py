@@ -9,6 +9,7 @@ import os
 import socket
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -494,6 +495,29 @@ async def test_a_planted_python_is_asked_inside_the_sandbox(place: Path) -> None
         assert not (place.parent / "escaped").exists()
     finally:
         await rig.close()
+
+
+async def test_a_planted_bubblewrap_is_no_way_out(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code may write to the workspace, and its environment comes first on the PATH of the next kernel."""
+    folder = place / ".venv" / "bin"
+    folder.mkdir(parents=True)
+    (place / ".venv" / "pyvenv.cfg").write_text(f"home = {sys.base_prefix}/bin\n")
+    (folder / "python").symlink_to(sys.executable)
+    own = Path(sysconfig.get_path("purelib"))
+    site = place / ".venv" / own.relative_to(sys.prefix)
+    site.parent.mkdir(parents=True)
+    site.symlink_to(own)
+    for path in (folder, place):
+        (path / "bwrap").write_text(f"#!/bin/sh\necho $0 $1 >> {place.parent}/escaped\n")
+        (path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{place}:{os.environ['PATH']}")
+    for language, script in (("python", "print(6 * 7)"), ("shell", "echo $((6 * 7))")):
+        rig = Rig(place, script, language=language, auto_run="sandboxed")
+        try:
+            assert any("42" in said for said in await rig.go())
+        finally:
+            await rig.close()
+    assert not there(str(place.parent / "escaped"))
 
 
 @pytest.mark.parametrize("stream", [True, False])

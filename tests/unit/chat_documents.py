@@ -115,7 +115,7 @@ class Written:
     images: dict[str, tuple[str, str]]
 
     def messages(self) -> list[Message]:
-        return messages(self.document, self.images.get)
+        return messages(self.document, lambda address: self.images.get(address, ("path", address)))
 
 
 def written(

@@ -295,7 +295,8 @@ def test_an_answer_goes_on_in_a_document_that_was_read_again(first: list[Said], 
     assert not document.problems
     check_covered(document)
     here = expected(later)
-    found = messages(document, {**before.images, "files/x.png": ("", "")}.get)
+    images = {**before.images, "files/x.png": ("", "")}
+    found = messages(document, lambda address: images.get(address, ("path", address)))
     assert [message.role for message in found[-len(here) :]] == [message.role for message in here] or not here
     if not any(one.type == "command" for one in second):
         assert comparable(found[: len(before.messages())]) == comparable(before.messages())

@@ -55,15 +55,51 @@ async def test_what_is_missing_comes_with_what_adds_it(tmp_path: Path, monkeypat
 
 
 async def test_versions_are_those_of_the_programs_on_the_path(tmp_path: Path) -> None:
-    program(tmp_path, "node", "echo v99.9.9")
-    report = await examine(tmp_path, {"PATH": f"{tmp_path}:/usr/bin:/bin"})
-    assert fact(report, "JavaScript").detail == f"{tmp_path / 'node'} (v99.9.9)"
+    program(tmp_path / "bin", "node", "echo v99.9.9")
+    report = await examine(tmp_path / "work", {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"})
+    assert fact(report, "JavaScript").detail == f"{tmp_path / 'bin' / 'node'} (v99.9.9)"
+
+
+async def test_nothing_of_the_workspace_is_run(tmp_path: Path) -> None:
+    """Its Python, active or not, and whatever of it is first on the PATH, whose name our own programs have."""
+    work = tmp_path / "work"
+    planted = f"echo $0 >> {tmp_path}/ran\nexit 1"
+    for name in ("node", "ruby", "java", "jshell", "R", "bash", "semgrep", "bwrap", "python3"):
+        program(work, name, planted)
+    path = f"{work}:.:/usr/bin:/bin"
+    report = await examine(work, {"PATH": path})
+    assert fact(report, "JavaScript").detail.endswith("(of this folder, so it was not run)")
+    assert "not looked at" in fact(report, "kernel").detail
+    for place in (work / ".venv", work / "other"):
+        (place / "bin").mkdir(parents=True)
+        program(place / "bin", "python", planted)
+    for env in ({}, {"VIRTUAL_ENV": str(work / "other")}):
+        assert fact(await examine(work, {"PATH": path, **env}), "kernel").detail.startswith(str(work))
+    assert not (tmp_path / "ran").exists()
+    assert str(work) not in fact(report, "sandbox").detail
+
+
+async def test_the_workspaces_environment_is_read_from_its_files(tmp_path: Path) -> None:
+    venv = tmp_path / ".venv"
+    site = venv / "lib" / "python3.12" / "site-packages"
+    site.mkdir(parents=True)
+    (venv / "bin").mkdir()
+    program(venv / "bin", "python", f"touch {tmp_path}/ran")
+    (venv / "pyvenv.cfg").write_text("home = /usr/bin\nversion_info = 3.12.4.final.0\n\x1b]0;x\x07")
+    (site / "ipykernel-6.29.5.dist-info").mkdir()
+    report = await examine(tmp_path, {"PATH": "/usr/bin:/bin"})
+    kernel, plots = fact(report, "kernel"), fact(report, "matplotlib")
+    assert kernel.detail == f"{venv / 'bin' / 'python'} 3.12.4 (the workspace's environment, by its files)"
+    assert (kernel.found, kernel.remedy, plots.found) == (True, "", False)
+    assert plots.remedy.endswith("pip install matplotlib")
+    assert not (tmp_path / "ran").exists()
 
 
 async def test_what_does_not_answer_is_given_up_and_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "LIMIT", 0.3)
-    program(tmp_path, "node", f"echo $$ > {tmp_path}/pid\nexec sleep 600")
-    report = await asyncio.wait_for(examine(tmp_path, {"PATH": f"{tmp_path}:/usr/bin:/bin"}), 60)
+    program(tmp_path / "bin", "node", f"echo $$ > {tmp_path}/pid\nexec sleep 600")
+    env = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+    report = await asyncio.wait_for(examine(tmp_path / "work", env), 60)
     assert "no answer" in report.as_text()
     pid = int((tmp_path / "pid").read_text())
     assert not psutil.pid_exists(pid)

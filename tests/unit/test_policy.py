@@ -92,10 +92,22 @@ def test_a_program_of_the_workspace_is_asked_about(tmp_path: Path, monkeypatch: 
     allowing = gate(policy=PolicySettings(allow=("tool",)))
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
     assert not runs(allowing, Cell("s-1", "shell", "tool", str(tmp_path)))
-    assert runs(allowing, Cell("s-1", "shell", "tool", "/usr"))
+    elsewhere = str(tmp_path / "elsewhere")
+    assert runs(allowing, Cell("s-1", "shell", "tool", elsewhere))
     monkeypatch.setenv("PATH", "bin", prepend=os.pathsep)
     monkeypatch.chdir(tmp_path)
-    assert not runs(allowing, Cell("s-1", "shell", "tool", "/usr"))
+    assert not runs(allowing, Cell("s-1", "shell", "tool", elsewhere))
+
+
+def test_nor_is_a_shell_of_the_workspace_started_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = tmp_path / "bin" / "bash"
+    shell.parent.mkdir()
+    shell.write_text("#!/bin/sh\n")
+    shell.chmod(0o755)
+    monkeypatch.setenv("PATH", str(shell.parent), prepend=os.pathsep)
+    allowing = gate(policy=PolicySettings(allow=("ls",)))
+    assert not runs(allowing, Cell("s-1", "shell", "ls", str(tmp_path)))
+    assert runs(allowing, Cell("s-1", "shell", "ls", str(tmp_path / "elsewhere")))
 
 
 LOOSE = {

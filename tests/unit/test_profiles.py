@@ -92,15 +92,21 @@ def test_a_name_leads_nowhere_else(folder: Path, name: str) -> None:
         find_profile(name, folder)
 
 
-def test_a_python_profile_is_not_taken_from_a_workspace(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["evil.py", "evil.yaml", "evil.json"])
+def test_a_profile_is_not_taken_from_a_workspace(folder: Path, tmp_path: Path, name: str) -> None:
     workspace = tmp_path / "work"
-    inside = write(workspace / "evil.py", "")
-    link = tmp_path / "link.py"
+    inside = write(workspace / name, "")
+    link = tmp_path / f"link{inside.suffix}"
     link.symlink_to(inside)
-    for path in (inside, link, workspace / ".." / "work" / "evil.py"):
-        with pytest.raises(ProfileError, match="not run from a workspace"):
+    for path in (inside, link, workspace / ".." / "work" / name):
+        with pytest.raises(ProfileError, match="not taken from a workspace"):
             find_profile(str(path), folder, [workspace])
     assert find_profile(str(inside), folder, [tmp_path / "elsewhere"]) == inside
+
+
+def test_the_profiles_folder_counts_also_where_the_home_folder_is_the_workspace(folder: Path) -> None:
+    path = write(folder / "mine.yaml", "")
+    assert find_profile(str(path), folder, [folder.parent.parent]) == path
 
 
 # --- the default profile

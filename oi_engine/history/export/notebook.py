@@ -8,7 +8,7 @@ is right), so that the whole notebook runs.
 
 Each cell says in ``metadata.oi_lsp.messages`` which messages it holds: their heads, and ``at``, the place of each.
 Their content is what the cell shows, so that a changed cell is read back changed; where the cell does not show it to
-the letter, it is with the head.
+the letter, it is with the head. Markdown and HTML that would run or load something are not shown as such.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from oi_engine.history.export.markdown import shown
+from oi_engine.history.export.harmless import is_harmless_html
+from oi_engine.history.export.markdown import headline, prose, shown
 from oi_engine.history.export.script import SHELLS
 from oi_engine.history.export.steps import Placed, Run, failure, steps
 from oi_engine.messages import Message
@@ -42,6 +43,7 @@ _MIMES = {
     ("code", "html"): "text/html",
 }
 _PLAIN = "text/plain"
+_LEFT_OUT = "<HTML that may run or load something is not shown>"
 
 Cell = dict[str, Any]
 Entry = dict[str, Any]
@@ -49,7 +51,7 @@ Entry = dict[str, Any]
 
 def to_notebook(messages: Iterable[Message], title: str = "") -> str:
     """The conversation as the text of an ``.ipynb`` file."""
-    cells = [_markdown(f"# {title}", [])] if title else []
+    cells = [_markdown(headline(title), [])] if title else []
     for step in steps(messages):
         if isinstance(step, Run):
             cells.extend(_run(step))
@@ -122,7 +124,7 @@ def mime(head: Entry) -> str:
 def _word(placed: Placed) -> Cell:
     message = placed.message
     if message.type in ("message", "review", "reasoning") and isinstance(message.content, str):
-        source = heading(message.to_dict()) + message.content
+        source = heading(message.to_dict()) + prose(message.content)
     else:
         source = "\n\n".join(shown(message))
     return _markdown(source, [placed])
@@ -130,6 +132,8 @@ def _word(placed: Placed) -> Cell:
 
 def _run(run: Run) -> Iterator[Cell]:
     first = magic(run.language)
+    if run.language == "html" and not is_harmless_html(run.final.text):
+        first = None
     codes = [run.code] if run.edit is None else [run.code, run.edit]
     if run.ran and first is not None and run.final.text.strip():
         cell: Cell = {
@@ -153,6 +157,8 @@ def _outputs(message: Message) -> Iterator[dict[str, Any]]:
     if message.type != "console":
         kind = mime(message.to_dict())
         data = {kind: message.text, _PLAIN: f"<{message.type}>"} if kind != _PLAIN else {_PLAIN: message.text}
+        if kind == "text/html" and not is_harmless_html(message.text):
+            data = {_PLAIN: _LEFT_OUT}
         yield {"output_type": "display_data", "data": data, "metadata": {}}
         return
     text = message.text
