@@ -11,8 +11,9 @@ import re
 
 from attrs import define, field
 
-from oi_engine.computer.runtime import RunEvent, Text
-from oi_engine.computer.sandbox import Sandbox
+from oi_engine.computer.runtime import Denied, RunEvent, Text
+from oi_engine.computer.sandbox import GUARDED, Allowed, Sandbox, hidden_paths
+from oi_engine.errors import OiError
 
 _LONGEST = 20_000
 """Characters of the end of the output that are looked at."""
@@ -47,7 +48,7 @@ class Denials:
     def told(self) -> str:
         """What seems to have been stopped, and how to allow it; empty where nothing does."""
         lines = [f"the sandbox seems to have kept it from {path}" for path in self._paths()]
-        if not self._sandbox.network and _NETWORK.search(self._end):
+        if self._needs_network():
             lines.append("the sandbox has no network")
         if not lines:
             return ""
@@ -56,6 +57,19 @@ class Denials:
             f"{said[0].upper()}{said[1:]}. To allow it for this session: `%sandbox allow PATH` or `%sandbox allow "
             "network` (the command oi.sandbox.allow); what runs is then started afresh, and variables go."
         )
+
+    def allowable(self) -> Denied | None:
+        """What of it one may simply allow; ``None`` where nothing is.
+
+        A path that is not there is allowed by its folder. What the sandbox keeps from code for a reason of its own
+        (keys, what other programs run or believe) is not among it: who wants that names it.
+        """
+        wanted = dict.fromkeys(found for path in self._paths() if (found := _allowable(path)))
+        denied = Denied(tuple(wanted), self._needs_network())
+        return denied if denied != Denied() else None
+
+    def _needs_network(self) -> bool:
+        return not self._sandbox.network and _NETWORK.search(self._end) is not None
 
     def _paths(self) -> list[str]:
         inside = (os.path.realpath(self._folder), "/tmp", "/proc", "/dev", *self._sandbox.folders)
@@ -69,4 +83,16 @@ def _within(path: str, folder: str) -> bool:
 
 
 def _guarded(path: str) -> bool:
-    return any(f"/{name}" in path for name in (".git", ".vscode", ".oi"))
+    return any(f"/{name}" in path for name in GUARDED)
+
+
+def _allowable(path: str) -> str:
+    """The path, or its folder, where that can be allowed and nothing speaks against it; else nothing."""
+    there = os.path.realpath(path if os.path.exists(path) else os.path.dirname(path))
+    if _guarded(there) or any(_within(there, each) or _within(each, there) for each in hidden_paths()):
+        return ""
+    try:
+        Allowed().with_folder(there)
+    except OiError:
+        return ""
+    return there

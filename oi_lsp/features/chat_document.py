@@ -45,6 +45,13 @@ def reject(editor: Editor, params: wire.DocumentReject) -> Nothing:
     return Nothing()
 
 
+@HANDLERS.serves(wire.DocumentScan)
+def scan(editor: Editor, params: wire.DocumentScan) -> Nothing:
+    """``oi.document.scan``."""
+    editor.chats.find(params.uri).scan(params.block)
+    return Nothing()
+
+
 @HANDLERS.serves(wire.DocumentAnswer)
 def answer(editor: Editor, params: wire.DocumentAnswer) -> Nothing:
     """``oi.document.answer``."""

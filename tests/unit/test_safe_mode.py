@@ -118,11 +118,11 @@ async def test_off_scans_nothing_and_ask_scans_when_asked() -> None:
     rig.session.send("go")
     proposal = await rig.proposal()
     assert rig.scanner.scanned == []
-    assert await rig.session.scan(proposal) == ("Line 1: It deletes files.",)
+    assert (await rig.session.scan(proposal)).words == ("Line 1: It deletes files.",)
     now = rig.session.snapshot.proposal
     assert now is not None
     assert (now.id, now.findings) == (proposal, ("Line 1: It deletes files.",))
-    assert await rig.session.scan(proposal, "print send") == ("Line 1: It sends data.",)
+    assert (await rig.session.scan(proposal, "print send")).words == ("Line 1: It sends data.",)
     assert rig.session.snapshot.proposal is now
     rig.session.approve(proposal)
     await rig.session.idle()
