@@ -7,7 +7,8 @@ a question it is what let it run. All of it is of one text: it goes when the blo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -94,7 +95,7 @@ class Remarks:
 
     def may_scan(self, waiting: Waiting, code: str) -> bool:
         """Whether a scan would tell of the block's text, ``code``, what is not said yet."""
-        return waiting.safe_mode != "off" and not self._of_text(waiting, code)[1]
+        return waiting.safe_mode != "off" and not of_text(waiting, code, self._scanned.get(waiting.block))[1]
 
     def close(self) -> None:
         """Show nothing any longer."""
@@ -107,41 +108,46 @@ class Remarks:
             self.news()
 
     def _draw(self) -> None:
-        import time
-
-        began = time.monotonic()
-        found = list(self._found())
+        began = monotonic()
+        found = list(diagnostics(self._document, *self._look(), self._scanned, self._unasked))
         if found != self._shown:
             self._shown = found
             self._show(found)
-        self._paced.pace = max(PAUSE, _REST * (time.monotonic() - began))
+        self._paced.pace = max(PAUSE, _REST * (monotonic() - began))
 
-    def _found(self) -> Iterator[types.Diagnostic]:
-        parsed, waiting = self._look()
-        for part in parsed.parts():
-            if part.kind != "code" or part.id is None:
-                continue
-            text = Text(self._document, parsed, part)
-            if waiting is not None and part.id == waiting.block:
-                yield from text.remarks(self._of_text(waiting, text.code)[0])
-                yield from text.hidden()
-            elif (known := self._unasked.get(part.id)) is not None and same(known.code, text.code):
-                yield from text.remarks(known.remarks, types.DiagnosticSeverity.Hint)
 
-    def _of_text(self, waiting: Waiting, code: str) -> tuple[tuple[Remark, ...], bool]:
-        """What is to be said of the waiting block with this text, and whether the scanner has looked at that."""
-        proposal, by_itself = waiting.proposal, waiting.safe_mode == "auto"
-        known = self._scanned.get(waiting.block)
-        if known is not None and same(known.code, code):
-            return known.remarks, True
-        if same(proposal.cell.code, code):
-            to_be_scanned = waiting.safe_mode == "ask" and not proposal.reviewed
-            return (*proposal.remarks, *([NOT_SCANNED] if to_be_scanned else [])), proposal.reviewed
-        if waiting.safe_mode == "off":
-            return (), False
-        if not proposal.reviewed:
-            return (NOT_SCANNED,), False
-        return (EDITED_AUTO if by_itself else EDITED_ASK,), False
+def diagnostics(
+    document: Document,
+    parsed: ChatDocument,
+    waiting: Waiting | None,
+    scanned: Mapping[str, Known],
+    unasked: Mapping[str, Known],
+) -> Iterator[types.Diagnostic]:
+    """What is known of the blocks. ``scanned``: those that the person edited and had scanned then; ``unasked``: those
+    that ran without a question; both by the block's id."""
+    for part in parsed.parts():
+        if part.kind != "code" or part.id is None:
+            continue
+        if waiting is not None and part.id == waiting.block:
+            text = Text(document, parsed, part)
+            yield from text.remarks(of_text(waiting, text.code, scanned.get(part.id))[0])
+            yield from text.hidden()
+        elif (known := unasked.get(part.id)) is not None and same(known.code, parsed.unix(part.content)):
+            yield from Text(document, parsed, part).remarks(known.remarks, types.DiagnosticSeverity.Hint)
+
+
+def of_text(waiting: Waiting, code: str, scanned: Known | None) -> tuple[tuple[Remark, ...], bool]:
+    """What is to be said of the block that waits with this text, and whether the scanner has looked at that text."""
+    proposal, mode = waiting.proposal, waiting.safe_mode
+    if scanned is not None and same(scanned.code, code):
+        return scanned.remarks, True
+    if same(proposal.cell.code, code):
+        to_be_scanned = mode == "ask" and not proposal.reviewed
+        return (*proposal.remarks, *([NOT_SCANNED] if to_be_scanned else [])), proposal.reviewed
+    if mode == "off":
+        return (), False
+    edited = EDITED_AUTO if mode == "auto" else EDITED_ASK
+    return (edited if proposal.reviewed else NOT_SCANNED,), False
 
 
 class Text:
