@@ -18,6 +18,8 @@ from oi_engine.errors import OiError
 _LONGEST = 20_000
 """Characters of the end of the output that are looked at."""
 _MOST = 3
+_SCRATCH = ("/tmp", "/proc", "/dev")
+"""Of the sandbox's own: what is refused there is not refused by its walls."""
 _REFUSED = r"(?:Read-only file system|Permission denied|Operation not permitted|EROFS|EACCES)"
 _PATH = r"(/[^\s'\"`:,()\[\]<>]+)"
 _PATHS = (
@@ -72,7 +74,7 @@ class Denials:
         return not self._sandbox.network and _NETWORK.search(self._end) is not None
 
     def _paths(self) -> list[str]:
-        inside = (os.path.realpath(self._folder), "/tmp", "/proc", "/dev", *self._sandbox.folders)
+        inside = (os.path.realpath(self._folder), *_SCRATCH, *self._sandbox.folders)
         found = (match for pattern in _PATHS for match in pattern.findall(self._end))
         refused = (path for path in found if not any(_within(path, folder) for folder in inside) or _guarded(path))
         return list(dict.fromkeys(refused))[:_MOST]

@@ -307,7 +307,7 @@ class Turn:
         judged = gate.judge(proposal)
         if judged.verdict == "run" and self._host.reviews.lets_pass(cell, review):
             if judged.why:
-                self._tell("unasked", {"why": judged.why}, block)
+                self._tell("unasked", {"words": f"It ran without a question. {judged.why}"}, block)
             return Decision(grant=gate.approve(proposal.id, cell))
         self.proposed = (block.message_id, review)
         self._decision = asyncio.get_running_loop().create_future()

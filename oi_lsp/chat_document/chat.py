@@ -18,7 +18,7 @@ from lsprotocol import types
 
 from oi_lsp import protocol_documents as wire
 from oi_lsp.anchors import Anchor
-from oi_lsp.chat_document.answers import Answers
+from oi_lsp.chat_document.answers import Answers, Spot
 from oi_lsp.chat_document.chat_offers import Now, offers_of
 from oi_lsp.chat_document.conversation import gist, messages, section_messages, unsent
 from oi_lsp.chat_document.document import ChatDocument, Part, Problem
@@ -128,7 +128,8 @@ class DocumentChat:
         if waiting is not None and waiting.block == part.id:
             self._answers.edited(waiting.block)
             return wire.Started(session.id, session.approve(waiting.proposal.id, code), queued=False)
-        spot = again(self._writer, self.parsed, part, self._pictures.save)
+        parsed = evolve(self.parsed, nonce=self._framed()[0].nonce)
+        spot = again(self._writer, parsed, part, self._pictures.save)
         return self._started(session, self._answers.ask(spot, lambda: session.run(part.language or "", code)))
 
     def reject(self, block: str, reason: str) -> None:
@@ -190,16 +191,12 @@ class DocumentChat:
 
     def run_for(self, language: str, code: str) -> Ticket:
         """Run code of the person's from elsewhere; it and what comes of it are written into sections of their own."""
-        parsed, shift = self._framed()
-        session = self._in_step(parsed)
-        spot = beside(self._writer, parsed, shift, self._pictures.save)
+        session, spot = self._in_step(self.parsed), self._beside()
         return self._used(self._answers.ask(spot, lambda: session.run(language, code)))
 
     def ask_for(self, said: Sequence[Message]) -> Ticket:
         """Ask the model something from elsewhere, written into sections of their own as well."""
-        parsed, shift = self._framed()
-        session = self._in_step(parsed)
-        spot = beside(self._writer, parsed, shift, self._pictures.save)
+        session, spot = self._in_step(self.parsed), self._beside()
         return self._used(self._answers.ask(spot, lambda: session.send(said)))
 
     async def draft(self, text: str) -> int:
@@ -299,7 +296,7 @@ class DocumentChat:
     def _on_entry(self, entry: Entry) -> None:
         if self._quoting:
             return
-        self._answers.follow(entry, lambda: beside(self._writer, self.parsed, 0, self._pictures.save))
+        self._answers.follow(entry, self._beside)
         if entry.chunk.type == "error":
             self._editor.complain(str(entry.chunk.content))
 
@@ -327,7 +324,7 @@ class DocumentChat:
             return
         if chunk.format == "unasked":
             code = next((each.text for each in self.session.messages if each.id == chunk.parent), "")
-            self._remarks.ran_unasked(block, code, form["why"])
+            self._remarks.ran_unasked(block, Known.of_words(code, form["words"]))
         elif chunk.format == "denied":
             self._denied[block] = form
             self._editor.client.refresh_code_lenses()
@@ -362,6 +359,11 @@ class DocumentChat:
         if parsed.nonce is not None:
             return parsed, 0
         return self._frame(parsed)
+
+    def _beside(self) -> Spot:
+        """A place for what is not asked in the document."""
+        parsed, shift = self._framed()
+        return beside(self._writer, parsed, shift, self._pictures.save)
 
     def _frame(self, parsed: ChatDocument) -> tuple[ChatDocument, int]:
         edits = frame(parsed, secrets.token_hex(2))

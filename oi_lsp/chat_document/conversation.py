@@ -66,12 +66,13 @@ def gist(messages: Sequence[Message]) -> list[tuple[str, str, str]]:
     """What messages come to where it matters whether a session and its document say the same.
 
     Code that the person edited in place is what they made of it; blank space around a text, and the data of an image,
-    have other forms in a document.
+    have other forms in a document. What is for the person alone does not count: no model gets it, and what is told
+    beside the conversation stands in the document as well.
     """
     edits = {each.parent: each.text for each in messages if each.type == "code" and each.role == "user" and each.parent}
     gist: list[tuple[str, str, str]] = []
     for each in messages:
-        if each.type == "code" and each.role == "user" and each.parent:
+        if each.recipient == "user" or (each.type == "code" and each.role == "user" and each.parent):
             continue
         text = "" if each.type == "image" else edits.get(each.id, each.text).strip()
         if text or each.type in ("image", "console"):

@@ -57,6 +57,11 @@ class Known:
     code: str
     remarks: tuple[Remark, ...] = ()
 
+    @classmethod
+    def of_words(cls, code: str, words: str) -> Known:
+        """One thing, of the whole of it."""
+        return cls(code, (Remark(words),))
+
 
 class Remarks:
     """Shows what is known of the blocks of one chat document, and follows the document's changes.
@@ -84,9 +89,9 @@ class Remarks:
         self._scanned[block] = known
         self.news()
 
-    def ran_unasked(self, block: str, code: str, why: str) -> None:
+    def ran_unasked(self, block: str, known: Known) -> None:
         """A block was run without a question."""
-        self._unasked[block] = Known(code, (Remark(f"It ran without a question. {why}"),))
+        self._unasked[block] = known
         self.news()
 
     def news(self) -> None:
