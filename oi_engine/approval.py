@@ -18,6 +18,7 @@ from oi_engine.errors import GrantError, UnknownProposal
 from oi_engine.messages import new_id
 
 Findings = tuple[str, ...]
+Severity = Literal["error", "warning", "note"]
 Always = Literal["session", "here"]
 """How long an approval of a very text holds: until the session ends, or in this workspace until it is revoked."""
 
@@ -44,10 +45,30 @@ class Cell:
 
 
 @frozen
+class Remark:
+    """Something that a person should know of a cell before they decide, in a sentence.
+
+    ``line``: where in the code it is, from 1; ``None``: it is of the whole. ``rule``: the id of the scanner's rule that
+    found it, where one did.
+    """
+
+    message: str
+    severity: Severity = "note"
+    line: int | None = None
+    rule: str = ""
+
+    @property
+    def words(self) -> str:
+        """The remark in one line, with its place."""
+        return self.message if self.line is None else f"Line {self.line}: {self.message}"
+
+
+@frozen
 class Judgement:
     """What a policy says of a cell: ``run`` it unasked, ``ask``, or ``deny`` that anything lets it run unasked.
 
-    ``why``: what lets it run; or a sentence for the person who is asked, which may be empty.
+    ``why``: what lets it run, in a sentence, unless everything may; or a sentence for the person who is asked, which
+    may be empty.
     """
 
     verdict: Literal["run", "ask", "deny"]
@@ -95,11 +116,20 @@ class AskAlways:
 
 @frozen
 class Proposal:
-    """Code that waits for a person. ``findings`` are the scanner's and the policy's words on it."""
+    """Code that waits for a person, with the scanner's and the policy's ``remarks`` on it.
+
+    ``reviewed``: whether the scanner has looked at it.
+    """
 
     id: str
     cell: Cell
-    findings: Findings = ()
+    remarks: tuple[Remark, ...] = ()
+    reviewed: bool = False
+
+    @property
+    def findings(self) -> Findings:
+        """The remarks, a line each."""
+        return tuple(remark.words for remark in self.remarks)
 
 
 _made_here = object()
@@ -132,25 +162,31 @@ class Gate:
     _grants: dict[str, str] = field(factory=dict, init=False)
     _always: set[str] = field(factory=set, init=False)
 
-    def propose(self, cell: Cell, findings: Findings = ()) -> Proposal:
-        """Put code before the person, with the policy's word on it beside the ``findings``."""
+    def propose(self, cell: Cell, remarks: tuple[Remark, ...] = (), *, reviewed: bool = False) -> Proposal:
+        """Put code before the person, with the policy's word on it beside the ``remarks``."""
         judged = self.policy.judge(cell)
-        said = (judged.why,) if judged.verdict != "run" and judged.why else ()
-        proposal = Proposal(new_id("p"), cell, (*findings, *said))
+        said = (Remark(judged.why),) if judged.verdict != "run" and judged.why else ()
+        proposal = Proposal(new_id("p"), cell, (*remarks, *said), reviewed)
         self._pending[proposal.id] = proposal
         return proposal
 
-    def allowed(self, proposal: Proposal) -> bool:
-        """Whether the proposal may be approved without asking: the policy lets it run, or it was approved *always* in
-        these very words and no rule denies it."""
+    def judge(self, proposal: Proposal) -> Judgement:
+        """Whether the proposal may be approved without asking, and why: the policy lets it run, or it was approved
+        *always* in these very words and no rule denies it."""
         if self._pending.get(proposal.id) != proposal:
-            return False
-        verdict = self.policy.judge(proposal.cell).verdict
-        if verdict == "deny":
-            return False
-        if verdict == "run" or proposal.cell.digest in self._always:
-            return True
-        return self.kept is not None and self.kept.holds(proposal.cell) is True
+            return ASK
+        judged = self.policy.judge(proposal.cell)
+        if judged.verdict != "ask":
+            return judged
+        if proposal.cell.digest in self._always:
+            return Judgement("run", "You approved it always, in this session.")
+        if self.kept is not None and self.kept.holds(proposal.cell) is True:
+            return Judgement("run", "You approved it always here.")
+        return judged
+
+    def allowed(self, proposal: Proposal) -> bool:
+        """Whether the proposal may be approved without asking."""
+        return self.judge(proposal).verdict == "run"
 
     def approve(self, proposal_id: str, cell: Cell) -> Grant:
         """The person said yes to ``cell``, which is the proposal's own or the person's edit of it.

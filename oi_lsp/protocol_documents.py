@@ -74,6 +74,12 @@ class DocumentReject(OfBlock):
 
 
 @wire_type
+class DocumentScan(OfBlock):
+    """Scan a proposed block as it stands in the document. What is found comes as a `review` message, and as
+    diagnostics on the block."""
+
+
+@wire_type
 class DocumentAnswer(OfBlock):
     """Give the waiting program what is written in its input block."""
 
@@ -251,6 +257,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("oi.document.send", DocumentSend, Started),
     Command("oi.document.run", DocumentRun, Started),
     Command("oi.document.reject", DocumentReject, Nothing),
+    Command("oi.document.scan", DocumentScan, Nothing),
     Command("oi.document.answer", DocumentAnswer, Nothing),
     Command("oi.document.stop", DocumentStop, DocumentStopResult),
     Command("oi.document.remove", DocumentRemove, Nothing),

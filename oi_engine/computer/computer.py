@@ -132,6 +132,8 @@ class Computer:
                             yield Notice(f"It was stopped after {longest:,} seconds (`sandbox_limits.seconds`).")
                         if event.status != "ok" and (told := denials.told()):
                             yield Notice(told)
+                            if (allowable := denials.allowable()) is not None:
+                                yield allowable
                     yield event
         finally:
             if timer:

@@ -11,12 +11,15 @@ import re
 
 from attrs import define, field
 
-from oi_engine.computer.runtime import RunEvent, Text
-from oi_engine.computer.sandbox import Sandbox
+from oi_engine.computer.runtime import Denied, RunEvent, Text
+from oi_engine.computer.sandbox import GUARDED, Allowed, Sandbox, hidden_paths
+from oi_engine.errors import OiError
 
 _LONGEST = 20_000
 """Characters of the end of the output that are looked at."""
 _MOST = 3
+_SCRATCH = ("/tmp", "/proc", "/dev")
+"""Of the sandbox's own: what is refused there is not refused by its walls."""
 _REFUSED = r"(?:Read-only file system|Permission denied|Operation not permitted|EROFS|EACCES)"
 _PATH = r"(/[^\s'\"`:,()\[\]<>]+)"
 _PATHS = (
@@ -47,7 +50,7 @@ class Denials:
     def told(self) -> str:
         """What seems to have been stopped, and how to allow it; empty where nothing does."""
         lines = [f"the sandbox seems to have kept it from {path}" for path in self._paths()]
-        if not self._sandbox.network and _NETWORK.search(self._end):
+        if self._needs_network():
             lines.append("the sandbox has no network")
         if not lines:
             return ""
@@ -57,8 +60,21 @@ class Denials:
             "network` (the command oi.sandbox.allow); what runs is then started afresh, and variables go."
         )
 
+    def allowable(self) -> Denied | None:
+        """What of it one may simply allow; ``None`` where nothing is.
+
+        A path that is not there is allowed by its folder. What the sandbox keeps from code for a reason of its own
+        (keys, what other programs run or believe) is not among it: who wants that names it.
+        """
+        wanted = dict.fromkeys(found for path in self._paths() if (found := _allowable(path)))
+        denied = Denied(tuple(wanted), self._needs_network())
+        return denied if denied != Denied() else None
+
+    def _needs_network(self) -> bool:
+        return not self._sandbox.network and _NETWORK.search(self._end) is not None
+
     def _paths(self) -> list[str]:
-        inside = (os.path.realpath(self._folder), "/tmp", "/proc", "/dev", *self._sandbox.folders)
+        inside = (os.path.realpath(self._folder), *_SCRATCH, *self._sandbox.folders)
         found = (match for pattern in _PATHS for match in pattern.findall(self._end))
         refused = (path for path in found if not any(_within(path, folder) for folder in inside) or _guarded(path))
         return list(dict.fromkeys(refused))[:_MOST]
@@ -69,4 +85,16 @@ def _within(path: str, folder: str) -> bool:
 
 
 def _guarded(path: str) -> bool:
-    return any(f"/{name}" in path for name in (".git", ".vscode", ".oi"))
+    return any(f"/{name}" in path for name in GUARDED)
+
+
+def _allowable(path: str) -> str:
+    """The path, or its folder, where that can be allowed and nothing speaks against it; else nothing."""
+    there = os.path.realpath(path if os.path.exists(path) else os.path.dirname(path))
+    if _guarded(there) or any(_within(there, each) or _within(each, there) for each in hidden_paths()):
+        return ""
+    try:
+        Allowed().with_folder(there)
+    except OiError:
+        return ""
+    return there

@@ -77,6 +77,16 @@ class Notice:
 
 
 @frozen
+class Denied:
+    """What a sandbox seems to have stopped and may be asked to allow: writing to ``paths``, which are there, and the
+    network. Comes after the ``Notice`` that says so in words.
+    """
+
+    paths: tuple[str, ...] = ()
+    network: bool = False
+
+
+@frozen
 class Failure:
     """Where in the cell's own text the error is that ended it; comes before ``Finished``, where it is known.
 
@@ -105,7 +115,7 @@ class Finished:
     detail: str = ""
 
 
-RunEvent = Text | ActiveLine | Rich | InputRequest | InputTaken | Spilled | Notice | Failure | Finished
+RunEvent = Text | ActiveLine | Rich | InputRequest | InputTaken | Spilled | Notice | Denied | Failure | Finished
 
 
 class Runtime(Protocol):

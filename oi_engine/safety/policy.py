@@ -21,7 +21,7 @@ from attrs import define, field
 
 from oi_engine.approval import ASK, Cell, Judgement
 from oi_engine.safety.programs import lies_in
-from oi_engine.safety.rules import allow_problem, allowing, denying
+from oi_engine.safety.rules import allow_problem, allowing, denying, nearly_allowing
 from oi_engine.safety.shell_words import steers_the_shell
 from oi_engine.settings import Settings
 from oi_engine.settings.tree import get
@@ -53,14 +53,18 @@ class Policy:
         if is_shell and (denied := denying(settings.policy.deny, cell.code)):
             return Judgement("deny", str(denied))
         if settings.auto_run is True:
-            return Judgement("run", "auto_run is true")
+            return Judgement("run")
         if settings.auto_run == "sandboxed":
             if cell.sandbox != "off":
-                return Judgement("run", "auto_run is sandboxed")
+                return Judgement("run", "`auto_run` is `sandboxed`, and it runs in a sandbox.")
             why = self.no_sandbox(cell.language)
             return Judgement("ask", f"auto_run is `sandboxed`, and this would run outside of a sandbox. {why}".rstrip())
-        if is_shell and (rule := allowing(settings.policy.allow, cell.code)) is not None:
+        if not is_shell:
+            return ASK
+        if (rule := allowing(settings.policy.allow, cell.code)) is not None:
             return self._allowed(rule, cell)
+        if (rule := nearly_allowing(settings.policy.allow, cell.code)) is not None:
+            return Judgement("ask", f"Your rule `policy.allow: {rule}` is for one plain command, and this is not one.")
         return ASK
 
     def ran(self, cell: Cell) -> None:
@@ -83,7 +87,7 @@ class Policy:
             if path is not None and lies_in(path, cell.cwd):
                 why = f"{program} is a file of the workspace ({path})"
                 return Judgement("ask", f"Your rule `policy.allow: {rule}` would let this run, but {why}.")
-        return Judgement("run", f"policy.allow: {rule}")
+        return Judgement("run", f"Your rule `policy.allow: {rule}` lets it run.")
 
 
 GUARDS = (

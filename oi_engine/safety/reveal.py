@@ -22,18 +22,32 @@ LONG_LINE = 500
 """Characters after which a line reaches out of any panel."""
 NAMED = 20
 """Findings of one kind that are told one by one; the rest are counted."""
+PLACES = 50
+"""Places of one finding that are given; the rest are counted."""
 
 Kind = Literal["bidi", "invisible", "space", "control", "look-alike", "long-line"]
 
 
 @frozen
 class Finding:
-    """One thing that the eye would miss. ``line`` and ``column`` (in characters), from 1, say where it is first."""
+    """One thing that the eye would miss. ``line`` and ``column`` (in characters), from 1, say where it is first.
+
+    ``what`` is the sentence without its place, for who shows it at the ``places``: where it begins and ends each time,
+    in characters of the code.
+    """
 
     kind: Kind
     line: int
     column: int
-    message: str
+    what: str
+    places: tuple[tuple[int, int], ...] = ()
+    count: int = 1
+
+    @property
+    def message(self) -> str:
+        """The sentence with the place, and how many there are."""
+        times = "" if self.count == 1 else f", {self.count:,} times in all"
+        return f"Line {self.line}: {self.what}{times}."
 
     def __str__(self) -> str:
         return self.message
@@ -87,22 +101,23 @@ _APART = frozenset({"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGR
 
 def reveal(code: str) -> Revealed:
     """What to show a person for approval, and what to tell them. Linear in the length; ``code`` is not changed."""
-    places: dict[str, int] = {}
+    places: dict[str, list[tuple[int, int]]] = {}
     counts: Counter[str] = Counter()
 
     def shown(match: re.Match[str]) -> str:
         char, at = match.group(), match.start()
         if _harmless(code, at, char):
             return char
-        places.setdefault(char, at)
         counts[char] += 1
+        if counts[char] <= PLACES:
+            places.setdefault(char, []).append(match.span())
         return f"‹{_title(char)}›"
 
     text = _SUSPECT.sub(shown, code)
     lines = _Lines(code)
-    found = [_hidden(char, counts[char], *lines.place(at)) for char, at in places.items()]
-    found += _few([_twin(word, *lines.place(at)) for word, at in _imitations(code).items()])
-    found += _few([_long(number, length) for number, length in lines.long()])
+    found = [_hidden(char, counts[char], tuple(spans), lines) for char, spans in places.items()]
+    found += _few([_twin(word, spans, lines) for word, spans in _imitations(code).items()])
+    found += _few([_long(number, *span) for number, span in lines.long()])
     return Revealed(text, tuple(sorted(found, key=lambda finding: (finding.line, finding.column))))
 
 
@@ -116,10 +131,10 @@ class _Lines:
         index = bisect_left(self._ends, at)
         return index + 1, at - (self._ends[index - 1] if index else -1)
 
-    def long(self) -> list[tuple[int, int]]:
-        starts = [-1, *self._ends]
-        lengths = [end - start - 1 for start, end in zip(starts, self._ends, strict=False)]
-        return [(number, length) for number, length in enumerate(lengths, 1) if length > LONG_LINE]
+    def long(self) -> list[tuple[int, tuple[int, int]]]:
+        starts = [0, *(end + 1 for end in self._ends)]
+        spans = enumerate(zip(starts, self._ends, strict=False), 1)
+        return [(number, span) for number, span in spans if span[1] - span[0] > LONG_LINE]
 
 
 def _harmless(code: str, at: int, char: str) -> bool:
@@ -156,27 +171,27 @@ def _title(char: str) -> str:
     return f"U+{point:04X} {_CONTROL_NAMES.get(point) or unicodedata.name(char, kind)}"
 
 
-def _hidden(char: str, count: int, line: int, column: int) -> Finding:
+def _hidden(char: str, count: int, places: tuple[tuple[int, int], ...], lines: _Lines) -> Finding:
     kind = _kind(char)
-    times = "" if count == 1 else f", {count:,} times in all"
-    return Finding(kind, line, column, f"Line {line}: {_title(char)} {_KINDS[kind]}{times}.")
+    return Finding(kind, *lines.place(places[0][0]), f"{_title(char)} {_KINDS[kind]}", places, count)
 
 
-def _long(line: int, length: int) -> Finding:
-    return Finding("long-line", line, LONG_LINE + 1, f"Line {line} has {length:,} characters: read it to its end.")
+def _long(line: int, start: int, end: int) -> Finding:
+    what = f"This line has {end - start:,} characters: read it to its end"
+    return Finding("long-line", line, LONG_LINE + 1, what, ((start, end),))
 
 
-def _imitations(code: str) -> dict[str, int]:
-    """Words that can be taken for other words, with their first places.
+def _imitations(code: str) -> dict[str, list[tuple[int, int]]]:
+    """Words that can be taken for other words, with their places.
 
     Such is a word that mixes Latin with letters of another script (of Greek only those that look Latin, as Δx is plain
     to see); one in letters that Unicode folds into others (Python reads ｅｖａｌ as eval); and one wholly in twins of
     Latin letters, where the code has no other word in that script that would explain it.
     """
-    words: dict[str, int] = {}
+    words: dict[str, list[tuple[int, int]]] = {}
     for match in [] if code.isascii() else _WORD.finditer(code):
         if not match.group().isascii():
-            words.setdefault(match.group(), match.start())
+            words.setdefault(match.group(), []).append(match.span())
     scripts = {word: _scripts(word) for word in words}
     twins = {
         word: next(iter(found))
@@ -185,8 +200,8 @@ def _imitations(code: str) -> dict[str, int]:
     }
     explained = {script for word, found in scripts.items() if word not in twins and len(found) == 1 for script in found}
     return {
-        word: at
-        for word, at in words.items()
+        word: spans
+        for word, spans in words.items()
         if _mixed(word, scripts[word]) or _folded(word) or (word in twins and twins[word] not in explained)
     }
 
@@ -212,16 +227,17 @@ def _folded(word: str) -> bool:
     return any(text.isascii() for text in folded)
 
 
-def _twin(word: str, line: int, column: int) -> Finding:
+def _twin(word: str, spans: list[tuple[int, int]], lines: _Lines) -> Finding:
     strange = [char for char in dict.fromkeys(word) if ord(char) > 127][:8]
     points = ", ".join(_title(char) for char in strange)
     shown = word if len(word) <= 60 else f"{word[:59]}…"
-    return Finding("look-alike", line, column, f"Line {line}: “{shown}” is not what it looks like: it has {points}.")
+    what = f"“{shown}” is not what it looks like: it has {points}"
+    return Finding("look-alike", *lines.place(spans[0][0]), what, tuple(spans[:PLACES]), len(spans))
 
 
 def _few(found: list[Finding]) -> list[Finding]:
     if len(found) <= NAMED:
         return found
     last = found[NAMED - 1]
-    more = Finding(last.kind, last.line, last.column, f"{len(found) - NAMED + 1:,} more of the kind “{last.kind}”.")
-    return [*found[: NAMED - 1], more]
+    more = f"{len(found) - NAMED + 1:,} more of the kind “{last.kind}” from here on"
+    return [*found[: NAMED - 1], Finding(last.kind, last.line, last.column, more, last.places)]

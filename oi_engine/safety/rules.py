@@ -38,13 +38,22 @@ class Denied:
 
 def allowing(rules: Sequence[str], code: str) -> str | None:
     """The first rule that allows the code; ``None`` where none does."""
-    readable = [(rule, words) for rule in rules if (words := _words(rule)) and not allow_problem(rule)]
+    readable = _readable(rules)
     if not readable:
         return None
     command = plain_command(code)
     if command is None or command[0] in RUNS_OTHERS:
         return None
     return next((rule for rule, words in readable if _allows(words, command)), None)
+
+
+def nearly_allowing(rules: Sequence[str], code: str) -> str | None:
+    """The first rule that would allow a command in the code, were that all of it; ``None`` where none would."""
+    readable = _readable(rules)
+    if not readable or plain_command(code) is not None:
+        return None
+    commands = all_commands(code).commands
+    return next((rule for rule, words in readable if any(_begins(each, words) for each in commands)), None)
 
 
 def denying(rules: Sequence[str], code: str) -> Denied | None:
@@ -75,6 +84,11 @@ def allow_problem(rule: str) -> str:
     if ANY in rest[:-1]:
         return "only its last word can be `*`"
     return ""
+
+
+def _readable(rules: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """The rules that allow something, with their words."""
+    return [(rule, words) for rule in rules if (words := _words(rule)) and not allow_problem(rule)]
 
 
 def _allows(rule: tuple[str, ...], command: tuple[str, ...]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from attrs import define, field, frozen
 
-from oi_engine.approval import Cell, Findings
+from oi_engine.approval import Cell, Findings, Remark
 from oi_engine.messages import SAFE
 from oi_engine.models.model import Model, Usage
 from oi_engine.safety.scan.report import Report, Scans
@@ -40,9 +40,18 @@ class Review:
     opinion: str = ""
 
     @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """All of it for the person; nothing where there is nothing to say."""
+        return (*self.report.remarks, Remark(self.opinion)) if self.opinion else self.report.remarks
+
+    @property
     def words(self) -> Findings:
-        """All of it for the person, a line each; nothing where there is nothing to say."""
-        return (*self.report.words, self.opinion) if self.opinion else self.report.words
+        """The remarks, a line each."""
+        return tuple(remark.words for remark in self.remarks)
+
+    def plus(self, later: Review) -> Review:
+        """What a person was told who knows this one, and a later one of the code as it became."""
+        return Review(self.report.plus(later.report), later.opinion or self.opinion)
 
     def new_against(self, before: Review) -> bool:
         """Whether it says anything that ``before`` did not."""
@@ -109,5 +118,5 @@ class Reviews:
         stream.close()
 
 
-Reviewing = Coroutine[Any, Any, Findings]
-"""A review under way; its result is the words for the person."""
+Reviewing = Coroutine[Any, Any, Review]
+"""A review under way."""

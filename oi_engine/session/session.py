@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from oi_engine.approval import Always, Cell, Findings, Gate, Kept, Proposal
+from oi_engine.approval import Always, Cell, Gate, Kept, Proposal
 from oi_engine.computer.computer import Computer, Confining, LanguageFinder, RuntimeMaker
 from oi_engine.computer.languages import Naming
 from oi_engine.computer.looks import Completions, Inspection
@@ -31,7 +31,7 @@ from oi_engine.messages import Chunk, Message, Recipient, new_id, now
 from oi_engine.models.model import Model, Usage
 from oi_engine.safety.policy import Policy, changes
 from oi_engine.session.aside import Asides, Work
-from oi_engine.session.review import Reviewing, Reviews
+from oi_engine.session.review import Review, Reviewing, Reviews
 from oi_engine.session.state import PendingInput, Queued, Snapshot, State, Stopped, Ticket, UsageTotals
 from oi_engine.settings import Settings
 from oi_engine.stream import Entry, Stream
@@ -233,8 +233,8 @@ class Session:
     def scan(self, proposal_id: str, code: str | None = None) -> Reviewing:
         """Have the proposal reviewed, or ``code`` as the person is editing it, whatever ``safe_mode`` says.
 
-        To be awaited, or run as a task: the review comes in the stream, that of the proposal itself in its findings
-        too, and its words are the result. Raises ``UnknownProposal``, at once.
+        To be awaited, or run as a task: the review is the result and comes in the stream, that of the proposal itself
+        in its remarks too. Raises ``UnknownProposal``, at once.
         """
         return self._review(self._pending(proposal_id), code)
 
@@ -410,7 +410,7 @@ class Session:
             )
         return proposal
 
-    async def _review(self, proposal: Proposal, code: str | None) -> Findings:
+    async def _review(self, proposal: Proposal, code: str | None) -> Review:
         turn = self._turn
 
         def waits() -> bool:
@@ -418,16 +418,17 @@ class Session:
             return waiting is not None and waiting.id == proposal.id
 
         if turn is None or not waits():
-            return ()
+            return Review()
 
         cell = proposal.cell if code is None else evolve(proposal.cell, code=code)
         parent, known = turn.proposed
         review = await self.reviews.look(cell, parent, waits)
-        if code is None and waits():
-            turn.proposed = (parent, review)
-            others = tuple(words for words in proposal.findings if words not in known.words)
-            self._show(proposal=evolve(proposal, findings=(*review.words, *others)))
-        return review.words
+        if waits():
+            turn.proposed = (parent, review if code is None else known.plus(review))
+            if code is None:
+                others = tuple(remark for remark in proposal.remarks if remark not in known.remarks)
+                self._show(proposal=evolve(proposal, remarks=(*review.remarks, *others), reviewed=True))
+        return review
 
     def _decide(self, decision: Decision) -> str:
         if self._turn is None or self._snapshot.turn_id is None:

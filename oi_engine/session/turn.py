@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from typing import Protocol
+from typing import Any, Protocol
 
 from attrs import asdict, frozen
 
@@ -18,6 +18,7 @@ from oi_engine.approval import Always, Cell, Gate, Grant, Proposal
 from oi_engine.computer.computer import Computer
 from oi_engine.computer.runtime import (
     ActiveLine,
+    Denied,
     Failure,
     Finished,
     InputRequest,
@@ -298,12 +299,15 @@ class Turn:
     async def _proposed(self, block: Block, cell: Cell, review: Review) -> Decision:
         """Put a cell before the person, with what is known of it, and wait for their decision."""
         gate = self._host.gate
-        proposal = gate.propose(cell, review.words)
+        proposal = gate.propose(cell, review.remarks, reviewed=self._host.settings.safe_mode == "auto")
         content = {"type": "code", "format": cell.language, "content": cell.code}
         self._stream.put(
             Chunk("computer", "confirmation", "execution", content, id=proposal.id, parent=block.message_id)
         )
-        if gate.allowed(proposal) and self._host.reviews.lets_pass(cell, review):
+        judged = gate.judge(proposal)
+        if judged.verdict == "run" and self._host.reviews.lets_pass(cell, review):
+            if judged.why:
+                self._tell("unasked", {"words": f"It ran without a question. {judged.why}"}, block)
             return Decision(grant=gate.approve(proposal.id, cell))
         self.proposed = (block.message_id, review)
         self._decision = asyncio.get_running_loop().create_future()
@@ -343,8 +347,7 @@ class Turn:
         told = await self._host.effects.after(look, block.message_id)
         self._note(told.words, block, recipient="user")
         if told.form is not None:
-            chunk = Chunk("computer", "command", "changes", told.form, id=new_id("m"), parent=block.message_id)
-            self._stream.put(chunk)
+            self._tell("changes", told.form, block)
 
     def _show(self, event: RunEvent, block: Block) -> None:
         match event:
@@ -369,6 +372,8 @@ class Turn:
                 self._host.show_input(None)
             case Notice(text):
                 self._note(text, block, recipient="user")
+            case Denied(paths, network):
+                self._tell("denied", {"paths": list(paths), "network": network}, block)
             case _:
                 pass
 
@@ -401,6 +406,10 @@ class Turn:
         if text:
             parent = block.message_id if block else None
             self._write(Message("computer", "message", text, recipient=recipient, parent=parent))
+
+    def _tell(self, what: str, form: dict[str, Any], block: Block) -> None:
+        """Say something of a block to programs, in a chunk."""
+        self._stream.put(Chunk("computer", "command", what, form, id=new_id("m"), parent=block.message_id))
 
     def _write(self, message: Message) -> None:
         self._stream.open(

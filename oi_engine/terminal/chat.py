@@ -262,7 +262,7 @@ class Chat:
                 elif verdict == "scan":
                     # Of the code as proposed, the words come with the proposal, for which this question is put anew.
                     self._review = ""
-                    findings = await self.session.scan(proposal.id, code)
+                    findings = (await self.session.scan(proposal.id, code)).words
                 elif verdict == "no":
                     self.session.reject(proposal.id, await self._asker.reason())
                     self._review = ""

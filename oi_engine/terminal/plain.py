@@ -14,7 +14,7 @@ from oi_engine.session.state import Snapshot
 from oi_engine.stream import Entry
 from oi_engine.terminal.gallery import Gallery
 from oi_engine.terminal.output_lines import OutputLines
-from oi_engine.terminal.renderer import Tone
+from oi_engine.terminal.renderer import Tone, unasked
 
 _MARKS: dict[Tone, str] = {"note": "", "warning": "Warning: ", "error": "Error: ", "echo": "> ", "title": ""}
 
@@ -39,6 +39,8 @@ class PlainRenderer:
         chunk = entry.chunk
         if chunk.type == "confirmation":
             self._confirmation(chunk)
+        elif words := unasked(chunk):
+            self.say(words)
         elif chunk.type == "error":
             self.say(str(chunk.content), "error")
         elif chunk.start:

@@ -17,7 +17,7 @@ from oi_engine.terminal.cell_view import CellView
 from oi_engine.terminal.gallery import Gallery
 from oi_engine.terminal.look import Look
 from oi_engine.terminal.markdown_stream import MarkdownStream
-from oi_engine.terminal.renderer import Tone
+from oi_engine.terminal.renderer import Tone, unasked
 from oi_engine.terminal.screen import Screen
 
 QUIET = 0.3
@@ -58,6 +58,8 @@ class RichRenderer:
         chunk = entry.chunk
         if chunk.type == "confirmation":
             self._confirmation(chunk)
+        elif words := unasked(chunk):
+            self._note(words, chunk.parent)
         elif chunk.type == "error":
             self._leave_cell()
             self.say(str(chunk.content), "error")

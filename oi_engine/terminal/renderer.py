@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
+from oi_engine.messages import Chunk
 from oi_engine.session.state import Snapshot
 from oi_engine.stream import Entry
 
 Tone = Literal["note", "warning", "error", "echo", "title"]
+
+
+def unasked(chunk: Chunk) -> str:
+    """Why a block runs without a question, where a chunk says so; else nothing."""
+    says = chunk.type == "command" and chunk.format == "unasked"
+    return str(chunk.content["words"]) if says and isinstance(chunk.content, dict) else ""
 
 
 class Renderer(Protocol):

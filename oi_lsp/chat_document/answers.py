@@ -48,12 +48,14 @@ class Answers:
     """Writes one session's turns into one document.
 
     ``on_over`` is called when all of a turn is in the document, ``on_block`` when all of a block is that waits for the
-    person: only then can they take it for what it is.
+    person: only then can they take it for what it is. ``on_word`` is called with the id of a block and what the stream
+    has of it for programs, when all before that is in the document.
     """
 
     writer: DocumentWriter
     on_over: Callable[[], None]
     on_block: Callable[[], None]
+    on_word: Callable[[str, Chunk], None]
     proposals: dict[str, str] = field(factory=dict)
     """The block in the document of each proposal."""
     questions: dict[str, str] = field(factory=dict)
@@ -144,9 +146,11 @@ class Answers:
             return
         self._count_on(spot.renderer)
         self._put(spot, spot.renderer.feed(chunk))
+        block = spot.renderer.blocks.get(chunk.parent or "", "")
         if chunk.type == "confirmation":
-            block = spot.renderer.blocks.get(chunk.parent or "", "")
             self._when_written(lambda: self._known(self.proposals, chunk.id, block))
+        elif chunk.type == "command" and block:
+            self._when_written(lambda: self.on_word(block, chunk))
         if chunk.type == "console" and self._held is None:
             self._held = asyncio.get_running_loop().call_later(HELD, self._release, spot)
 

@@ -11,31 +11,33 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 from lsprotocol import types
 
 from oi_lsp import protocol_documents as wire
 from oi_lsp.anchors import Anchor
-from oi_lsp.chat_document.answers import Answers
+from oi_lsp.chat_document.answers import Answers, Spot
 from oi_lsp.chat_document.chat_offers import Now, offers_of
-from oi_lsp.chat_document.conversation import messages, section_messages, unsent
+from oi_lsp.chat_document.conversation import gist, messages, section_messages, unsent
 from oi_lsp.chat_document.document import ChatDocument, Part, Problem
 from oi_lsp.chat_document.frame import Edit, frame
 from oi_lsp.chat_document.parse import parse
 from oi_lsp.chat_document.pictures import Pictures
 from oi_lsp.chat_document.places import Place as At
+from oi_lsp.chat_document.remarks import Known, Remarks, Waiting, same
 from oi_lsp.chat_document.spots import again, below, beside
 from oi_lsp.client import Progress
 from oi_lsp.document_writer import DocumentWriter, Edits, Unwritten
 from oi_lsp.documents import Document
 from oi_lsp.offers import Offer, Place
 from oi_lsp.paths import is_inside, path_of
-from oi_lsp.protocol import CodeScan
+from oi_lsp.protocol import SandboxAllow
 
 if TYPE_CHECKING:
-    from oi_engine.messages import Message
+    from oi_engine.approval import Proposal
+    from oi_engine.messages import Chunk, Message
     from oi_engine.session.session import Session
     from oi_engine.session.state import Snapshot, State, Ticket
     from oi_engine.stream import Entry
@@ -62,8 +64,10 @@ class DocumentChat:
         self._editor = editor
         self._pictures = Pictures(path_of(document.uri), editor.host.spawn)
         self._writer = DocumentWriter(document, client, self, buffered=not editor.streams_into_documents)
-        self._answers = Answers(self._writer, self._settle, editor.client.refresh_code_lenses)
+        self._answers = Answers(self._writer, self._settle, self._on_block, self._on_word)
         self._parsed: ChatDocument | None = None
+        self._remarks = Remarks(document, lambda: (self.parsed, self._waiting()), self._show_remarks)
+        self._denied: dict[str, dict[str, Any]] = {}
         self._shown: Snapshot | None = None
         self._progress: Progress | None = None
         self._sent: Anchor | None = None
@@ -119,22 +123,40 @@ class DocumentChat:
             raise OiError("The end of this block is missing.", "Add the fence that closes it, then run it.")
         code = self.parsed.unix(part.content)
         session = self._in_step(self.parsed)
-        proposal = session.snapshot.proposal
-        if proposal is not None and part.id is not None and self._answers.proposals.get(proposal.id) == part.id:
-            self._answers.edited(part.id)
-            return wire.Started(session.id, session.approve(proposal.id, code), queued=False)
-        spot = again(self._writer, self.parsed, part, self._pictures.save)
+        self._denied.pop(part.id or "", None)
+        waiting = self._waiting()
+        if waiting is not None and waiting.block == part.id:
+            self._answers.edited(waiting.block)
+            return wire.Started(session.id, session.approve(waiting.proposal.id, code), queued=False)
+        parsed = evolve(self.parsed, nonce=self._framed()[0].nonce)
+        spot = again(self._writer, parsed, part, self._pictures.save)
         return self._started(session, self._answers.ask(spot, lambda: session.run(part.language or "", code)))
 
     def reject(self, block: str, reason: str) -> None:
         """Do not run a proposed block. Raises ``OiError``."""
-        session, part = self._session(), self._block(block)
-        proposal = session.snapshot.proposal
-        if proposal is None or self._answers.proposals.get(proposal.id) != part.id:
+        self._session().reject(self._proposed(self._block(block)).id, reason)
+
+    def scan(self, block: str) -> None:
+        """Have a proposed block looked at, as it stands in the document. Raises ``OiError``."""
+        part = self._block(block)
+        proposal, code = self._proposed(part), self.parsed.unix(part.content)
+        self._editor.host.spawn(self._scan(proposal, part.id or "", code))
+
+    async def _scan(self, proposal: Proposal, block: str, code: str) -> None:
+        if same(proposal.cell.code, code):
+            await self._session().scan(proposal.id)  # and it is the proposal's from then on
+        else:
+            review = await self._session().scan(proposal.id, code)
+            self._remarks.scanned(block, Known(code, review.remarks))
+            self._editor.client.refresh_code_lenses()
+
+    def _proposed(self, part: Part) -> Proposal:
+        waiting = self._waiting()
+        if waiting is None or waiting.block != part.id:
             from oi_engine.errors import UnknownProposal
 
             raise UnknownProposal("This block waits for no decision.", "It may have been decided already.")
-        session.reject(proposal.id, reason)
+        return waiting.proposal
 
     def answer(self, block: str) -> None:
         """Give the waiting program the line that is written in its input block. Raises ``OiError``."""
@@ -169,16 +191,12 @@ class DocumentChat:
 
     def run_for(self, language: str, code: str) -> Ticket:
         """Run code of the person's from elsewhere; it and what comes of it are written into sections of their own."""
-        parsed, shift = self._framed()
-        session = self._in_step(parsed)
-        spot = beside(self._writer, parsed, shift, self._pictures.save)
+        session, spot = self._in_step(self.parsed), self._beside()
         return self._used(self._answers.ask(spot, lambda: session.run(language, code)))
 
     def ask_for(self, said: Sequence[Message]) -> Ticket:
         """Ask the model something from elsewhere, written into sections of their own as well."""
-        parsed, shift = self._framed()
-        session = self._in_step(parsed)
-        spot = beside(self._writer, parsed, shift, self._pictures.save)
+        session, spot = self._in_step(self.parsed), self._beside()
         return self._used(self._answers.ask(spot, lambda: session.send(said)))
 
     async def draft(self, text: str) -> int:
@@ -229,7 +247,7 @@ class DocumentChat:
         session = self._session()
         if session.snapshot.state == "idle" and (fresh or not self._writer.behind):
             said = self._conversation(parsed)
-            if _gist(said) != _gist(session.messages):
+            if gist(said) != gist(session.messages):
                 self._quoting = True
                 try:
                     session.rewrite(said)
@@ -278,7 +296,7 @@ class DocumentChat:
     def _on_entry(self, entry: Entry) -> None:
         if self._quoting:
             return
-        self._answers.follow(entry, lambda: beside(self._writer, self.parsed, 0, self._pictures.save))
+        self._answers.follow(entry, self._beside)
         if entry.chunk.type == "error":
             self._editor.complain(str(entry.chunk.content))
 
@@ -291,8 +309,25 @@ class DocumentChat:
             snapshot.proposal,
             snapshot.input,
         ):
-            self._editor.client.refresh_code_lenses()
+            self._on_block()
             self._show_progress(snapshot.state)
+
+    def _on_block(self) -> None:
+        """What waits for the person is another block, or all of it is there."""
+        self._editor.client.refresh_code_lenses()
+        self._remarks.news()
+
+    def _on_word(self, block: str, chunk: Chunk) -> None:
+        """The stream has something of a block for programs."""
+        form = chunk.content
+        if not isinstance(form, dict) or self.session is None:
+            return
+        if chunk.format == "unasked":
+            code = next((each.text for each in self.session.messages if each.id == chunk.parent), "")
+            self._remarks.ran_unasked(block, Known.of_words(code, form["words"]))
+        elif chunk.format == "denied":
+            self._denied[block] = form
+            self._editor.client.refresh_code_lenses()
 
     def _show_progress(self, state: State) -> None:
         """While a turn is under way; where the client shows it, the person may stop the turn there."""
@@ -306,6 +341,7 @@ class DocumentChat:
     def _settle(self) -> None:
         """A turn is over and in the document."""
         self._publish()
+        self._remarks.news()
 
     # --- the document ------------------------------------------------------------------------------------------
 
@@ -324,6 +360,11 @@ class DocumentChat:
             return parsed, 0
         return self._frame(parsed)
 
+    def _beside(self) -> Spot:
+        """A place for what is not asked in the document."""
+        parsed, shift = self._framed()
+        return beside(self._writer, parsed, shift, self._pictures.save)
+
     def _frame(self, parsed: ChatDocument) -> tuple[ChatDocument, int]:
         edits = frame(parsed, secrets.token_hex(2))
         for edit in edits:
@@ -336,22 +377,36 @@ class DocumentChat:
         session = self.session
         if session is None:
             return Now(self.document.uri)
-        snapshot, answers = session.snapshot, self._answers
+        snapshot, answers, waiting = session.snapshot, self._answers, self._waiting()
         return Now(
             self.document.uri,
             busy=snapshot.state != "idle",
-            proposed=answers.proposals.get(snapshot.proposal.id) if snapshot.proposal else None,
-            scan=self._scan_of(session),
+            proposed=waiting.block if waiting else None,
+            may_scan=lambda code: waiting is not None and self._remarks.may_scan(waiting, code),
+            denied={block: self._allowable(session, form) for block, form in self._denied.items()},
             asked=answers.questions.get(snapshot.input.id) if snapshot.input else None,
             waiting=answers.waiting,
             runs=lambda language: session.computer.naming.canonical(language) is not None,
         )
 
+    def _waiting(self) -> Waiting | None:
+        """The block that waits for a decision, once it is in the document."""
+        proposal = self.session.snapshot.proposal if self.session is not None else None
+        block = self._answers.proposals.get(proposal.id) if proposal is not None else None
+        if self.session is None or proposal is None or block is None:
+            return None
+        return Waiting(block, proposal, self.session.settings.safe_mode)
+
     @staticmethod
-    def _scan_of(session: Session) -> CodeScan | None:
-        proposal = session.snapshot.proposal
-        asks = proposal is not None and session.settings.safe_mode == "ask" and not proposal.findings
-        return CodeScan(session.id, proposal.id) if proposal is not None and asks else None
+    def _allowable(session: Session, denied: dict[str, Any]) -> tuple[SandboxAllow, ...]:
+        """What a run was kept from and is not allowed by now."""
+        paths = [path for path in denied["paths"] if path not in session.allowed.folders]
+        network = denied["network"] and not session.allowed.network
+        found = [SandboxAllow(session.id, path=path) for path in paths]
+        return (*found, *([SandboxAllow(session.id, network=True)] if network else []))
+
+    def _show_remarks(self, found: Sequence[types.Diagnostic]) -> None:
+        self._editor.diagnostics.set("remarks", self.document.uri, found)
 
     def _publish(self) -> None:
         """Show what is wrong with the document."""
@@ -379,6 +434,7 @@ class DocumentChat:
         self._show_progress("idle")
         self._answers.close()
         self._writer.close()
+        self._remarks.close()
         self._editor.diagnostics.set("chat document", self.document.uri, [])
         return self.session
 
@@ -407,23 +463,6 @@ class DocumentChat:
 
     def on_closed(self, unwritten: list[Unwritten]) -> None:
         """The conversation is in the history; what was not written is not in the file."""
-
-
-def _gist(messages: Sequence[Message]) -> list[tuple[str, str, str]]:
-    """What messages come to where it matters whether a session and its document say the same.
-
-    Code that the person edited in place is what they made of it; blank space around a text, and the data of an image,
-    have other forms in a document.
-    """
-    edits = {each.parent: each.text for each in messages if each.type == "code" and each.role == "user" and each.parent}
-    gist: list[tuple[str, str, str]] = []
-    for each in messages:
-        if each.type == "code" and each.role == "user" and each.parent:
-            continue
-        text = "" if each.type == "image" else edits.get(each.id, each.text).strip()
-        if text or each.type in ("image", "console"):
-            gist.append((each.role, each.type, text))
-    return gist
 
 
 def _with(text: str, edits: Sequence[Edit]) -> str:

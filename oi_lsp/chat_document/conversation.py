@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import define, field
@@ -60,6 +60,24 @@ def section_messages(document: ChatDocument, section: Section, read_image: ReadI
     teller = _Teller(document, read_image)
     teller.section(section)
     return teller.messages
+
+
+def gist(messages: Sequence[Message]) -> list[tuple[str, str, str]]:
+    """What messages come to where it matters whether a session and its document say the same.
+
+    Code that the person edited in place is what they made of it; blank space around a text, and the data of an image,
+    have other forms in a document. What is for the person alone does not count: no model gets it, and what is told
+    beside the conversation stands in the document as well.
+    """
+    edits = {each.parent: each.text for each in messages if each.type == "code" and each.role == "user" and each.parent}
+    gist: list[tuple[str, str, str]] = []
+    for each in messages:
+        if each.recipient == "user" or (each.type == "code" and each.role == "user" and each.parent):
+            continue
+        text = "" if each.type == "image" else edits.get(each.id, each.text).strip()
+        if text or each.type in ("image", "console"):
+            gist.append((each.role, each.type, text))
+    return gist
 
 
 @define

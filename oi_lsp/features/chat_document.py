@@ -45,6 +45,13 @@ def reject(tools: DocumentTools, params: wire.DocumentReject) -> Nothing:
     return Nothing()
 
 
+@HANDLERS.serves(wire.DocumentScan)
+def scan(tools: DocumentTools, params: wire.DocumentScan) -> Nothing:
+    """``oi.document.scan``."""
+    tools.chats.find(params.uri).scan(params.block)
+    return Nothing()
+
+
 @HANDLERS.serves(wire.DocumentAnswer)
 def answer(tools: DocumentTools, params: wire.DocumentAnswer) -> Nothing:
     """``oi.document.answer``."""

@@ -8,6 +8,7 @@ from lsprotocol import types
 
 from oi_engine.edits.lines import split_lines
 from oi_engine.edits.proposal import Shown
+from oi_engine.safety.reveal import reveal
 from oi_lsp import protocol_documents as wire
 from oi_lsp.documents import Document
 from oi_lsp.inline_edit.comments import OiComment
@@ -21,6 +22,8 @@ LINES = 8
 
 WIDTH = 200
 """Characters of each that it shows at most."""
+
+_INFORMATION, _WARNING = types.DiagnosticSeverity.Information, types.DiagnosticSeverity.Warning
 
 
 def what(hunk: Shown) -> str:
@@ -90,7 +93,7 @@ def diagnostics_of(edit: InlineEdit) -> Iterator[types.Diagnostic]:
             yield types.Diagnostic(
                 document.range(*place),
                 _message(edit, hunk),
-                severity=types.DiagnosticSeverity.Information,
+                severity=_WARNING if reveal(hunk.new).found else _INFORMATION,
                 source="oi-lsp",
             )
 
@@ -111,12 +114,16 @@ def state_of(edit: InlineEdit) -> wire.EditState:
 
 
 def preview(text: str) -> str:
-    """The first lines of a text, and how many more there are."""
-    lines = split_lines(text)
+    """The first lines of a text, how many more there are, and what in all of it the eye would miss."""
+    revealed = reveal(text)
+    lines = split_lines(revealed.text)
     shown = [line.rstrip("\r\n") for line in lines[:LINES]]
     shown = [line if len(line) <= WIDTH else f"{line[:WIDTH]}…" for line in shown]
     if len(lines) > LINES:
         shown.append(f"… and {_lines(len(lines) - LINES)} more")
+    shown += [finding.message for finding in revealed.found[:LINES]]
+    if len(revealed.found) > LINES:
+        shown.append(f"… and {len(revealed.found) - LINES} more of this kind")
     return "\n".join(shown)
 
 

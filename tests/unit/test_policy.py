@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from oi_engine.approval import Cell, Gate
+from oi_engine.approval import Cell, Gate, Judgement
 from oi_engine.errors import GrantError, OiError
 from oi_engine.safety.approvals import KeptApprovals
 from oi_engine.safety.policy import Policy, changes, rule_problems
@@ -68,6 +68,35 @@ def test_deny_wins_over_everything_and_says_so(auto_run: object, tmp_path: Path)
     proposal = denying.propose(cell)
     assert not denying.allowed(proposal)
     assert proposal.findings == ("Your rule `policy.deny: ls` has this asked about.",)
+
+
+def test_what_lets_code_run_unasked_is_said_unless_everything_may(tmp_path: Path) -> None:
+    cell = Cell("s-1", "python", "1", "/")
+    asking = gate(KeptApprovals(tmp_path / "a.json"))
+    assert asking.judge(asking.propose(cell)) == Judgement("ask")
+    asking.remember(asking.approve(asking.propose(cell).id, cell), "here")
+    assert "always here" in asking.judge(asking.propose(cell)).why
+    asking.remember(asking.approve(asking.propose(cell).id, cell), "session")
+    assert "in this session" in asking.judge(asking.propose(cell)).why
+    allowing = gate(policy=PolicySettings(allow=("ls *",)))
+    assert "`policy.allow: ls *`" in allowing.judge(allowing.propose(LS)).why
+    everything = gate(auto_run=True)
+    assert everything.judge(everything.propose(LS)) == Judgement("run")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("ls; rm x", ["Your rule `policy.allow: ls *` is for one plain command, and this is not one."]),
+        ("cat x | ls a", ["Your rule `policy.allow: ls *` is for one plain command, and this is not one."]),
+        ("rm x; rm y", []),
+        ("rm x", []),
+        ("ls -l", []),
+    ],
+)
+def test_a_rule_that_would_hold_for_a_part_says_why_it_does_not(code: str, said: list[str]) -> None:
+    allowing = gate(policy=PolicySettings(allow=("ls *",)))
+    assert list(allowing.propose(Cell("s-1", "shell", code, "/")).findings) == said
 
 
 def test_after_an_alias_no_rule_holds_until_the_shell_is_fresh() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oi_engine.safety.reveal import LONG_LINE, NAMED, Kind, reveal
+from oi_engine.safety.reveal import LONG_LINE, NAMED, PLACES, Kind, reveal
 
 calm = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a loaded machine is no defect
 
@@ -105,6 +105,18 @@ def test_a_character_is_told_once_with_its_number() -> None:
     (finding,) = reveal("ab\nc\u200b\n\u200bd\u200b").found
     assert (finding.line, finding.column) == (2, 2)
     assert "3 times" in finding.message
+
+
+def test_every_place_is_given_up_to_a_bound() -> None:
+    code = "ab\nc\u200b\n\u200bscоpe scоpe\u200b"
+    hidden, word = reveal(code).found
+    assert [code[start:end] for start, end in hidden.places] == ["\u200b"] * 3
+    assert [code[start:end] for start, end in word.places] == ["scоpe"] * 2
+    assert (hidden.count, word.count) == (3, 2)
+    (many,) = reveal("\u200b" * 400).found
+    assert (len(many.places), many.count) == (PLACES, 400)
+    (long,) = reveal("a\n" + "x" * (LONG_LINE + 1)).found
+    assert long.places == ((2, LONG_LINE + 3),)
 
 
 def test_findings_are_sorted_and_bounded() -> None:

@@ -118,11 +118,11 @@ async def test_off_scans_nothing_and_ask_scans_when_asked() -> None:
     rig.session.send("go")
     proposal = await rig.proposal()
     assert rig.scanner.scanned == []
-    assert await rig.session.scan(proposal) == ("Line 1: It deletes files.",)
+    assert (await rig.session.scan(proposal)).words == ("Line 1: It deletes files.",)
     now = rig.session.snapshot.proposal
     assert now is not None
     assert (now.id, now.findings) == (proposal, ("Line 1: It deletes files.",))
-    assert await rig.session.scan(proposal, "print send") == ("Line 1: It sends data.",)
+    assert (await rig.session.scan(proposal, "print send")).words == ("Line 1: It sends data.",)
     assert rig.session.snapshot.proposal is now
     rig.session.approve(proposal)
     await rig.session.idle()
@@ -160,12 +160,34 @@ async def test_an_edit_that_does_more_is_asked_about_again_and_one_that_does_not
     rig.checked()
 
 
+async def test_an_edit_that_was_scanned_before_it_was_approved_is_not_asked_about_again() -> None:
+    rig = SafeRig(code("print 1"), say("ok"))
+    rig.session.send("go")
+    first = await rig.proposal()
+    assert (await rig.session.scan(first, "print send")).words == ("Line 1: It sends data.",)
+    rig.session.approve(first, "print send")
+    await rig.session.idle()
+    assert rig.ran == ["print send"]
+    rig = SafeRig(code("print 1"), say("ok"))
+    rig.session.send("go")
+    first = await rig.proposal()
+    await rig.session.scan(first, "print send")
+    rig.session.approve(first, "print delete")
+    again = (await rig.until(lambda s: s.proposal is not None and s.proposal.id != first)).proposal
+    assert again is not None, "of this they were told nothing"
+    assert rig.ran == []
+    rig.session.stop()
+    await rig.session.idle()
+
+
 async def test_what_was_approved_always_runs_unasked_once_a_person_saw_what_is_found() -> None:
     rig = SafeRig(code("print delete"), code("print delete"), code("print delete"), say("ok"))
     rig.session.send("go")
     rig.session.approve(await rig.proposal(), always=True)
     await rig.session.idle()
     assert rig.ran == ["print delete"] * 3
+    why = {"words": "It ran without a question. You approved it always, in this session."}
+    assert [chunk.content for chunk in rig.chunks if chunk.format == "unasked"] == [why] * 2
     rig = SafeRig(code("print 1"), code("print 1"), say("ok"))
     rig.session.send("go")
     first = await rig.proposal()

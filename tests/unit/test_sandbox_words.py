@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from oi_engine.computer.denials import Denials
-from oi_engine.computer.runtime import Text
+from oi_engine.computer.runtime import Denied, Text
 from oi_engine.computer.sandbox import Allowed, Confinement, Sandbox, limit_passed
 from oi_engine.settings import Settings
 from oi_engine.settings.tree import SandboxSettings
@@ -88,6 +89,37 @@ def test_what_was_stopped_is_told_from_the_output(output: str, told: list[str]) 
     assert bool(said) == bool(told)
     for each in told:
         assert each in said.partition("To allow")[0]
+
+
+def test_what_was_stopped_may_be_allowed_where_nothing_speaks_against_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path.resolve() / "home"
+    (home / ".ssh").mkdir(parents=True)
+    (home / "there").touch()
+    (home / "work" / ".git").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+
+    def allowable(*paths: object) -> Denied | None:
+        denials = Denials(Sandbox("strict", False), str(home / "work"))
+        denials.take(Text("".join(f"bash: {path}: Permission denied\n" for path in paths)))
+        return denials.allowable()
+
+    usr = os.path.realpath("/usr")
+    assert allowable(f"{usr}/x", f"{usr}/y", "/usr") == Denied((usr,))
+    assert allowable("/x", "/nowhere/x", f"{usr}/x") == Denied((usr,))
+    assert allowable("/nowhere/x", "/y") is None, "all of the system, or nothing that is there"
+    monkeypatch.setattr("oi_engine.computer.denials._SCRATCH", ())
+    assert allowable(home / "there") == Denied((str(home / "there"),))
+    assert allowable(home / "new") is None, "all of the home folder"
+    assert allowable(home / ".ssh" / "key", home / ".ssh") is None, "keys"
+    assert allowable(home / "work" / ".git" / "config") is None, "what others run"
+
+
+def test_the_network_may_be_allowed() -> None:
+    denials = Denials(Sandbox("strict", False), "/w")
+    denials.take(Text("Network is unreachable"))
+    assert denials.allowable() == Denied(network=True)
 
 
 def test_with_the_network_a_failure_of_it_is_not_the_sandboxes() -> None:

@@ -6,6 +6,8 @@ from typing import Literal, Protocol
 
 from attrs import frozen
 
+from oi_engine.approval import Findings, Remark
+
 Severity = Literal["ERROR", "WARNING"]
 
 SHOWN = 8
@@ -22,9 +24,9 @@ class Finding:
     line: int
 
     @property
-    def words(self) -> str:
-        """The finding in one line for the person."""
-        return f"Line {self.line}: {self.message}"
+    def remark(self) -> Remark:
+        """The finding for the person."""
+        return Remark(self.message, "error" if self.severity == "ERROR" else "warning", self.line, self.rule)
 
 
 @frozen
@@ -35,13 +37,22 @@ class Report:
     problem: str = ""
 
     @property
-    def words(self) -> tuple[str, ...]:
-        """All of it for the person, a line each; nothing where all was scanned and nothing found."""
-        told = [finding.words for finding in self.findings[:SHOWN]]
+    def remarks(self) -> tuple[Remark, ...]:
+        """All of it for the person; nothing where all was scanned and nothing found."""
+        told = [finding.remark for finding in self.findings[:SHOWN]]
         more = len(self.findings) - SHOWN
         if more > 0:
-            told.append(f"And {more} more of this kind.")
-        return (*told, self.problem) if self.problem else tuple(told)
+            told.append(Remark(f"And {more} more of this kind."))
+        return (*told, Remark(self.problem)) if self.problem else tuple(told)
+
+    @property
+    def words(self) -> Findings:
+        """The remarks, a line each."""
+        return tuple(remark.words for remark in self.remarks)
+
+    def plus(self, later: Report) -> Report:
+        """What this says and a later one of the code as it became, as what a person was told."""
+        return Report((*self.findings, *later.findings), later.problem or self.problem)
 
     def new_against(self, before: Report) -> bool:
         """Whether this says anything that ``before`` did not; where in the code it is does not count."""
