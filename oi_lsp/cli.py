@@ -143,7 +143,7 @@ def _add_chat_options(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="run code without asking, inside the sandbox alone",
     )
-    add("--sandbox", choices=("off", "workspace", "strict"), help="where code runs: see docs/security.md")
+    add("--sandbox", choices=("off", "container", "workspace", "strict"), help="where code runs: see docs/security.md")
     add("--profile", "-p", metavar="NAME", help="the profile: a file of the profiles folder, or a path")
     add("--safe_mode", choices=("off", "ask", "auto"), help="whether code is scanned before it runs")
     add("--max_budget", "-b", type=float, metavar="USD", help="US dollars that the session may cost")

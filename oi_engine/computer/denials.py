@@ -12,7 +12,7 @@ import re
 from attrs import define, field
 
 from oi_engine.computer.runtime import RunEvent, Text
-from oi_engine.computer.sandbox import Sandbox
+from oi_engine.computer.sandbox import CONTAINER, Sandbox
 
 _LONGEST = 20_000
 """Characters of the end of the output that are looked at."""
@@ -46,6 +46,8 @@ class Denials:
 
     def told(self) -> str:
         """What seems to have been stopped, and how to allow it; empty where nothing does."""
+        if self._sandbox.level == CONTAINER:
+            return self._told_of_container()
         lines = [f"the sandbox seems to have kept it from {path}" for path in self._paths()]
         if not self._sandbox.network and _NETWORK.search(self._end):
             lines.append("the sandbox has no network")
@@ -56,6 +58,12 @@ class Denials:
             f"{said[0].upper()}{said[1:]}. To allow it for this session: `%sandbox allow PATH` or `%sandbox allow "
             "network` (the command oi.sandbox.allow); what runs is then started afresh, and variables go."
         )
+
+    def _told_of_container(self) -> str:
+        if not (refused := self._paths()):
+            return ""
+        paths = ", ".join(refused)
+        return f"The container seems to have kept it from {paths}. What is in it is said where it is started."
 
     def _paths(self) -> list[str]:
         inside = (os.path.realpath(self._folder), "/tmp", "/proc", "/dev", *self._sandbox.folders)
