@@ -16,7 +16,6 @@ import tarfile
 from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import IO
 
 CHECKOUT = Path(__file__).parents[2]
 _PREFIX = Path(sys.base_prefix)
@@ -33,7 +32,7 @@ def why_no_docker() -> str:
     """Why containers cannot be run here; empty where they can."""
     if shutil.which("docker") is None:
         return "docker is not installed"
-    asked = subprocess.run(["docker", "info", "--format", "{{.ServerVersion}}"], capture_output=True, text=True)
+    asked = subprocess.run(["docker", "info", "--format", "{{.ServerVersion}}"], check=False, capture_output=True)
     if asked.returncode or not asked.stdout.strip():
         return "no Docker daemon answers"
     return "" if sys.platform == "linux" else "the image is made of this machine's Linux programs"
@@ -140,5 +139,5 @@ def _installed() -> Iterator[tuple[str, Path]]:
 
 def _libraries(linked: list[Path]) -> set[Path]:
     """What these are linked with, and the loader."""
-    told = subprocess.run(["ldd", *map(str, linked)], capture_output=True, text=True).stdout
+    told = subprocess.run(["ldd", *map(str, linked)], check=False, capture_output=True, text=True).stdout
     return {Path(path) for path in re.findall(r"(?:=> |^\t)(/\S+) \(0x", told, re.MULTILINE)}
