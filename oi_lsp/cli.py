@@ -8,8 +8,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from oi_engine.computer.container import keep_to_itself
-
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
@@ -25,6 +23,8 @@ _LEVELS = ("debug", "info", "warning", "error")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line says. Answers the exit status; ends the process for ``--help`` and for bad flags."""
+    from oi_engine.computer.container import keep_to_itself
+
     keep_to_itself()
     words = list(sys.argv[1:] if argv is None else argv)
     if words == ["--stdio"]:

@@ -63,7 +63,10 @@ class Denials:
         if not (refused := self._paths()):
             return ""
         paths = ", ".join(refused)
-        return f"The container seems to have kept it from {paths}. What is in it is said where it is started."
+        return (
+            f"The container seems to have kept it from {paths}. What is in it, and what may be written, is "
+            "said where it is started (docs/docker.md)."
+        )
 
     def _paths(self) -> list[str]:
         inside = (os.path.realpath(self._folder), "/tmp", "/proc", "/dev", *self._sandbox.folders)
