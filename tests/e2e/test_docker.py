@@ -113,6 +113,10 @@ for path in ({outside!r}, "/proc/1/environ"):
     probe(path, "r")
 for path in ("/etc/made", "/home/oi/.config/oi-lsp/made", ".git/made", ".vscode/made", "/proc/1/fd/1", "/proc/1/mem"):
     probe(path, "w")
+try:
+    os.rename(".git", "moved")
+except OSError as error:
+    print("move .git", error.strerror)
 print(os.getcwd(), os.getuid(), "OPENAI_API_KEY" in os.environ)
 """
 STOPPED = """\
@@ -124,6 +128,7 @@ w .git/made Read-only file system
 w .vscode/made Read-only file system
 w /proc/1/fd/1 Permission denied
 w /proc/1/mem Permission denied
+move .git Device or resource busy
 {folder} {user} False
 made.txt
 """
