@@ -21,6 +21,7 @@ from typing import Any
 
 from attrs import asdict, frozen
 
+from oi_engine.computer.container import container_problem
 from oi_engine.computer.environment import candidates, choose_python
 from oi_engine.computer.languages import LANGUAGES, Language, available
 from oi_engine.computer.sandbox import look_for_sandbox
@@ -181,6 +182,8 @@ async def _models(keys: Mapping[str, str], env: Mapping[str, str]) -> list[Fact]
 
 
 async def _sandbox(folder: Path, env: Mapping[str, str]) -> list[Fact]:
+    if not container_problem():
+        return [Fact("Safety", "sandbox", True, "the container that this runs in (`sandbox: container`)")]
     path = shutil.which("bwrap", path=path_outside(env.get("PATH"), folder))
     if path is None and sys.platform == "linux":
         detail = "bubblewrap, for `auto_run: sandboxed` and `sandbox`"

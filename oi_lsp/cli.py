@@ -23,6 +23,9 @@ _LEVELS = ("debug", "info", "warning", "error")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line says. Answers the exit status; ends the process for ``--help`` and for bad flags."""
+    from oi_engine.computer.container import keep_to_itself
+
+    keep_to_itself()
     words = list(sys.argv[1:] if argv is None else argv)
     if words == ["--stdio"]:
         # What every editor starts: argparse and its parsing would be 10 ms of the wait.
@@ -143,7 +146,7 @@ def _add_chat_options(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="run code without asking, inside the sandbox alone",
     )
-    add("--sandbox", choices=("off", "workspace", "strict"), help="where code runs: see docs/security.md")
+    add("--sandbox", choices=("off", "container", "workspace", "strict"), help="where code runs: see docs/security.md")
     add("--profile", "-p", metavar="NAME", help="the profile: a file of the profiles folder, or a path")
     add("--safe_mode", choices=("off", "ask", "auto"), help="whether code is scanned before it runs")
     add("--max_budget", "-b", type=float, metavar="USD", help="US dollars that the session may cost")

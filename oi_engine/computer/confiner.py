@@ -7,9 +7,10 @@ from pathlib import Path
 
 from attrs import frozen
 
+from oi_engine.computer import container
 from oi_engine.computer.runtime import Runtime
 from oi_engine.computer.runtimes import Runtimes
-from oi_engine.computer.sandbox import REMEDY, Confinement, Sandbox, known_sandbox, look_for_sandbox
+from oi_engine.computer.sandbox import CONTAINER, REMEDY, Confinement, Sandbox, known_sandbox, look_for_sandbox
 from oi_engine.errors import LanguageUnavailable
 from oi_engine.settings import Settings
 
@@ -37,8 +38,13 @@ class Confiner:
 
     def make(self, language: str, cwd: str, sandbox: str) -> Runtime:
         """The runtime of a language in the sandbox that the text stands for. Raises ``LanguageUnavailable``."""
+        wanted = Sandbox.parse(sandbox)
+        if wanted.level == CONTAINER:
+            if problem := container.container_problem():
+                raise LanguageUnavailable(f"This must run in a container. {problem}", container.REMEDY)
+            return self.runtimes.make(language, cwd, self.spill)
         if problem := self.problem(language):
             raise LanguageUnavailable(f"This must run in a sandbox. {problem}", "" if REMEDY in problem else REMEDY)
         limits = self.settings().sandbox_limits
-        confinement = Confinement(Sandbox.parse(sandbox), cwd, limits.memory, limits.processes)
+        confinement = Confinement(wanted, cwd, limits.memory, limits.processes)
         return self.runtimes.make(language, cwd, self.spill, confinement)

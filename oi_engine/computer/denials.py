@@ -12,7 +12,7 @@ import re
 from attrs import define, field
 
 from oi_engine.computer.runtime import Denied, RunEvent, Text
-from oi_engine.computer.sandbox import GUARDED, Allowed, Sandbox, hidden_paths
+from oi_engine.computer.sandbox import CONTAINER, GUARDED, Allowed, Sandbox, hidden_paths
 from oi_engine.errors import OiError
 
 _LONGEST = 20_000
@@ -49,6 +49,8 @@ class Denials:
 
     def told(self) -> str:
         """What seems to have been stopped, and how to allow it; empty where nothing does."""
+        if self._sandbox.level == CONTAINER:
+            return self._told_of_container()
         lines = [f"the sandbox seems to have kept it from {path}" for path in self._paths()]
         if self._needs_network():
             lines.append("the sandbox has no network")
@@ -61,17 +63,28 @@ class Denials:
         )
 
     def allowable(self) -> Denied | None:
-        """What of it one may simply allow; ``None`` where nothing is.
+        """What of it one may simply allow; ``None`` where nothing is, as in a container.
 
         A path that is not there is allowed by its folder. What the sandbox keeps from code for a reason of its own
         (keys, what other programs run or believe) is not among it: who wants that names it.
         """
+        if self._sandbox.level == CONTAINER:
+            return None
         wanted = dict.fromkeys(found for path in self._paths() if (found := _allowable(path)))
         denied = Denied(tuple(wanted), self._needs_network())
         return denied if denied != Denied() else None
 
     def _needs_network(self) -> bool:
         return not self._sandbox.network and _NETWORK.search(self._end) is not None
+
+    def _told_of_container(self) -> str:
+        if not (refused := self._paths()):
+            return ""
+        paths = ", ".join(refused)
+        return (
+            f"The container seems to have kept it from {paths}. What is in it, and what may be written, is "
+            "said where it is started (docs/docker.md)."
+        )
 
     def _paths(self) -> list[str]:
         inside = (os.path.realpath(self._folder), *_SCRATCH, *self._sandbox.folders)

@@ -35,6 +35,7 @@ from oi_engine.safety.programs import path_outside
 from oi_engine.settings import Settings
 
 OFF = "off"
+CONTAINER = "container"
 GUARDED = (".git", ".vscode", ".oi")
 """Of the workspace: what is in them is run, or believed, by programs outside of the sandbox."""
 HIDDEN = (
@@ -91,6 +92,8 @@ _MEMORY = 8192
 class Sandbox:
     """What a sandbox allows. ``level``: ``workspace`` or ``strict``; ``folders``: writable beside the workspace.
 
+    Or ``container``: this program's own (see ``container.py``), which allows what it allows.
+
     As text it is the name of the level, then a line for each thing that is not as that level has it by itself.
     """
 
@@ -104,17 +107,20 @@ class Sandbox:
         level = settings.sandbox
         if level == OFF and automatic and settings.auto_run == "sandboxed":
             level = "workspace"
+        if level == CONTAINER and not settings.sandbox_limits.network:
+            # A container has one network for all that is in it, and the model is reached by that.
+            level = "workspace"
         if level == OFF:
             return None
-        return cls(level, level == "workspace" and settings.sandbox_limits.network)
+        return cls(level, level != "strict" and settings.sandbox_limits.network)
 
     @classmethod
     def parse(cls, text: str) -> Sandbox:
         """The sandbox that a text stands for. Raises ``ValueError``."""
         level, *lines = text.split("\n")
-        if level not in ("workspace", "strict"):
+        if level not in (CONTAINER, "workspace", "strict"):
             raise ValueError(f"{level!r} is no sandbox")
-        sandbox = cls(level, level == "workspace")
+        sandbox = cls(level, level != "strict")
         for line in lines:
             if line in ("network", "no network"):
                 sandbox = evolve(sandbox, network=line == "network")
@@ -126,13 +132,15 @@ class Sandbox:
 
     def __str__(self) -> str:
         lines = [self.level]
-        if self.network != (self.level == "workspace"):
+        if self.network != (self.level != "strict"):
             lines.append("network" if self.network else "no network")
         return "\n".join([*lines, *self.folders])
 
     @property
     def described(self) -> str:
         """In words, for the person."""
+        if self.level == CONTAINER:
+            return "`container`"
         words = [f"`{self.level}`", "with the network" if self.network else "without network"]
         return ", ".join([*words, *(f"may write to {folder}" for folder in self.folders)])
 
@@ -145,7 +153,9 @@ class Allowed:
     folders: tuple[str, ...] = ()
 
     def added_to(self, sandbox: Sandbox) -> Sandbox:
-        """The sandbox with it."""
+        """The sandbox with it. What a container allows is said where that is started."""
+        if sandbox.level == CONTAINER:
+            return sandbox
         return evolve(sandbox, network=sandbox.network or self.network, folders=self.folders)
 
     def with_folder(self, path: str) -> Allowed:

@@ -420,7 +420,7 @@ def _setting_words(begun: Begun) -> Iterator[tuple[str, str]]:
     setting = find_setting(name)
     if setting is None or setting.kind is str:
         return
-    for option in ("true", "false", "sandboxed", "off", "ask", "auto", "workspace", "strict"):
+    for option in ("true", "false", "sandboxed", "off", "ask", "auto", "container", "workspace", "strict"):
         if option.startswith(value) and _fits(from_text(option, setting), setting):
             yield f"{name} {option}", setting.doc
 

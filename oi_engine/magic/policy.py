@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from oi_engine.computer.sandbox import look_for_sandbox
+from oi_engine.computer.container import container_problem
+from oi_engine.computer.sandbox import CONTAINER, look_for_sandbox
 from oi_engine.errors import OiError
 from oi_engine.magic.files import quoted
 from oi_engine.safety.approvals import KeptApproval, KeptApprovals
@@ -37,8 +38,10 @@ async def sandbox(session: Session, rest: str) -> str:
         return ""
     if word:
         raise OiError(f"%sandbox {word} is nothing.", "`%sandbox allow PATH`, or `%sandbox allow network`.")
-    found = await look_for_sandbox(session.cwd)
-    there = found.problem or "There is a sandbox here."
+    if session.settings.sandbox == CONTAINER:
+        there = container_problem() or "All of this program runs in a container."
+    else:
+        there = (await look_for_sandbox(session.cwd)).problem or "There is a sandbox here."
     allowed = [*(["the network"] if session.allowed.network else []), *session.allowed.folders] or ["nothing more"]
     lines = [_line(session, name) for name in GUARDS if "sandbox" in name or name == "auto_run"]
     return "\n".join([f"- {there}", *lines, f"- allowed for this session: {quoted(', '.join(allowed))}"])

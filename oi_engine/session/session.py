@@ -23,7 +23,7 @@ from oi_engine.approval import Always, Cell, Gate, Kept, Proposal
 from oi_engine.computer.computer import Computer, Confining, LanguageFinder, RuntimeMaker
 from oi_engine.computer.languages import Naming
 from oi_engine.computer.looks import Completions, Inspection
-from oi_engine.computer.sandbox import OFF, Allowed, Sandbox
+from oi_engine.computer.sandbox import CONTAINER, OFF, Allowed, Sandbox
 from oi_engine.errors import OiError, SessionBusy, UnknownInput, UnknownProposal
 from oi_engine.history.restore import said
 from oi_engine.history.store import turn_starts
@@ -207,8 +207,10 @@ class Session:
     def allow(self, path: str | None = None, *, network: bool = False) -> str:
         """Have the sandbox let code write to ``path``, or use the network, for this session. Answers what that means.
 
-        Raises ``OiError`` where the path cannot be allowed.
+        Raises ``OiError`` where the path cannot be allowed, or the sandbox is a container.
         """
+        if self.settings.sandbox == CONTAINER:
+            raise OiError("What is in the container is said where it is started.", "Add it there: see docs/docker.md.")
         allowed = self.allowed if path is None else self.allowed.with_folder(path)
         self.allowed = evolve(allowed, network=allowed.network or network)
         words = [*(["the network"] if self.allowed.network else []), *self.allowed.folders]

@@ -19,7 +19,7 @@ from oi_engine.settings.spellings import OLD_NAMES
 
 SafeMode = Literal["off", "ask", "auto"]
 AutoRun = bool | Literal["sandboxed"]
-SandboxLevel = Literal["off", "workspace", "strict"]
+SandboxLevel = Literal["off", "container", "workspace", "strict"]
 Scope = Literal["anyone", "tighten", "user", "choice"]
 """Who may set a setting: every layer; every layer, the workspace in the stricter direction alone; the person's own
 layers; or the layers that choose a profile (environment, editor, session)."""
@@ -245,11 +245,11 @@ class Settings:
     )
     sandbox: SandboxLevel = _setting(
         "off",
-        "Where code runs: `off` with your own rights; `workspace` may write to the session's folder and to a temporary "
-        "one alone, and reads no keys; `strict` has no network either. `auto_run: sandboxed` stands for `workspace` at "
-        "least.",
+        "Where code runs: `off` with your own rights; `container` in a container that all of this program runs in (see "
+        "docker.md), and nowhere else; `workspace` may write to the session's folder and to a temporary one alone, and "
+        "reads no keys; `strict` has no network either. Where it is `off`, `auto_run: sandboxed` means `workspace`.",
         group=_SAFETY,
-        order=("off", "workspace", "strict"),
+        order=("off", "container", "workspace", "strict"),
     )
     safe_mode: SafeMode = _setting(
         "off",

@@ -68,6 +68,7 @@ def named(section: str, *kinds: str) -> set[str]:
 
 SETTINGS, FLAGS, PYTHON = "Settings and profile keys", "Terminal flags", "Python"
 MESSAGES, MAGIC, RUNS, VARIABLES = "Messages and chunks", "Magic commands", "Languages", "Environment variables"
+ISOLATION = "Isolation"
 
 
 # --- the page and the code -------------------------------------------------------------------------------------
@@ -106,6 +107,12 @@ def runs(name: str) -> bool:
     return language(name) is not None
 
 
+def is_docker(name: str) -> bool:
+    """Whether a command of Docker's is one that is delivered, or that the page about it gives."""
+    places = ("docs/docker/oi-lsp-docker", "docs/docker.md")
+    return any(" ".join(name.split()[:2]) in (ROOT / place).read_text(encoding="utf-8") for place in places)
+
+
 CHECKS: dict[str, Callable[[Row], bool]] = {
     SETTINGS: lambda row: all(name == "version" or find_setting(name) is not None for name in row.names),
     FLAGS: lambda row: set(row.names) <= flags(),
@@ -114,6 +121,7 @@ CHECKS: dict[str, Callable[[Row], bool]] = {
     MAGIC: lambda row: all(name[1:] in COMMANDS for name in row.names),
     RUNS: lambda row: all(runs(name) for name in row.names),
     VARIABLES: lambda row: True,
+    ISOLATION: lambda row: all(is_docker(name) for name in row.names),
 }
 
 

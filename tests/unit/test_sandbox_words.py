@@ -26,6 +26,10 @@ from oi_engine.settings.tree import SandboxSettings
         ({"sandbox": "workspace"}, False, "workspace"),
         ({"sandbox": "workspace", "sandbox_limits": SandboxSettings(network=False)}, True, "workspace\nno network"),
         ({"sandbox": "strict", "sandbox_limits": SandboxSettings(network=True)}, True, "strict"),
+        ({"sandbox": "container"}, False, "container"),
+        ({"sandbox": "container", "auto_run": "sandboxed"}, True, "container"),
+        # What is in a container has the network of the container: where code must have none, that does not do.
+        ({"sandbox": "container", "sandbox_limits": SandboxSettings(network=False)}, True, "workspace\nno network"),
     ],
 )
 def test_what_settings_ask_for(asked: dict[str, Any], automatic: bool, text: str | None) -> None:
@@ -38,6 +42,8 @@ def test_as_text_and_back(tmp_path: Path) -> None:
     for sandbox in (Sandbox("workspace", True), Sandbox("workspace", False), Sandbox("strict", False)):
         for each in (sandbox, allowed.added_to(sandbox)):
             assert Sandbox.parse(str(each)) == each
+    container = Sandbox("container", True)
+    assert Sandbox.parse("container") == container == allowed.added_to(container)
     assert str(allowed.added_to(Sandbox("strict", False))) == f"strict\nnetwork\n{tmp_path.resolve()}"
 
 
@@ -126,6 +132,13 @@ def test_with_the_network_a_failure_of_it_is_not_the_sandboxes() -> None:
     denials = Denials(Sandbox("workspace", True), "/w")
     denials.take(Text("Network is unreachable"))
     assert denials.told() == ""
+
+
+def test_of_a_container_it_is_told_where_it_can_be_widened() -> None:
+    denials = Denials(Sandbox("container", True), "/w")
+    denials.take(Text("bash: /etc/x: Permission denied\nNetwork is unreachable"))
+    assert denials.told().startswith("The container seems to have kept it from /etc/x. ")
+    assert "%sandbox" not in denials.told()
 
 
 def test_a_limit_in_words() -> None:
