@@ -26,6 +26,8 @@ _LONGEST_PLAIN = 2_000
 
 _TEXT = re.compile(r"[ -~]+")
 """Printable ASCII, and no line break: nothing that looks like something else."""
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_STAND_IN = "\x7f"
 _PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _WORD = re.compile(r"[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+:,./=-]*")
 """No quote, expansion, pattern, history, comment, operator, ``~``; ``=`` not first, as zsh would expand it."""
@@ -188,14 +190,14 @@ def _walk(node: Node) -> Iterator[Node]:
 
 
 def _parse(code: str) -> Node | None:
-    """The tree; ``None`` for code that is too long or not text."""
+    """The tree, in which a stand-in, of which no word is known, is for each character that is not ASCII.
+
+    The grammar's scanner looks characters up in C's tables for bytes: ``{`` and one of a high plane would be the end of
+    this process. ``None`` for code that is too long.
+    """
     if len(code) > LONGEST:
         return None
-    try:
-        data = code.encode()
-    except UnicodeEncodeError:
-        return None
-    return _parser().parse(data).root_node
+    return _parser().parse(_BEYOND_ASCII.sub(_STAND_IN, code).encode()).root_node
 
 
 @cache

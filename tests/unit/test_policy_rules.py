@@ -287,6 +287,14 @@ def test_what_may_change_what_names_mean(code: str) -> None:
     assert steers_the_shell(code)
 
 
+def test_characters_beyond_those_of_bytes_end_no_process() -> None:
+    for character in range(0x80, 0x110000, 37):
+        code = "{" + chr(character)
+        assert not all_commands(code).certain
+        assert steers_the_shell(code)
+        assert plain_command(code) is None
+
+
 _PIECES = st.sampled_from(
     [
         *"&|;<>()$`\\\"'*?[]{}~!#=^% \n\t",
