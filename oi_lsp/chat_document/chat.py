@@ -66,7 +66,7 @@ class DocumentChat:
         self._writer = DocumentWriter(document, client, self, buffered=not editor.streams_into_documents)
         self._answers = Answers(self._writer, self._settle, self._on_block, self._on_word)
         self._parsed: ChatDocument | None = None
-        self._remarks = Remarks(document, lambda: (self.parsed, self._waiting()), self._show_remarks)
+        self._remarks = Remarks(document, lambda: self.parsed, self._waiting, self._show_remarks)
         self._denied: dict[str, dict[str, Any]] = {}
         self._shown: Snapshot | None = None
         self._progress: Progress | None = None

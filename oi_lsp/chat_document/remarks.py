@@ -18,7 +18,7 @@ from oi_engine.approval import Proposal, Remark
 from oi_engine.safety.reveal import reveal
 from oi_lsp.chat_document.document import ChatDocument, Part
 from oi_lsp.documents import Document
-from oi_lsp.inline_edit.paced import Paced
+from oi_lsp.paced import Paced
 
 if TYPE_CHECKING:
     from oi_lsp.documents import Change
@@ -66,17 +66,18 @@ class Known:
 class Remarks:
     """Shows what is known of the blocks of one chat document, and follows the document's changes.
 
-    ``look`` answers the document as it is now and what waits in it; ``show`` has the client show diagnostics.
+    ``parsed`` answers the document as it is now, ``waiting`` what waits in it; ``show`` has the client show diagnostics.
     """
 
     def __init__(
         self,
         document: Document,
-        look: Callable[[], tuple[ChatDocument, Waiting | None]],
+        parsed: Callable[[], ChatDocument],
+        waiting: Callable[[], Waiting | None],
         show: Callable[[Sequence[types.Diagnostic]], None],
     ) -> None:
         self._document = document
-        self._look = look
+        self._parsed, self._waiting = parsed, waiting
         self._show = show
         self._scanned: dict[str, Known] = {}
         self._unasked: dict[str, Known] = {}
@@ -109,12 +110,12 @@ class Remarks:
         self._show([])
 
     def _changed(self, document: Document, change: Change) -> None:
-        if self._shown or self._unasked or self._look()[1] is not None:
+        if self._shown or self._unasked or self._waiting() is not None:
             self.news()
 
     def _draw(self) -> None:
         began = monotonic()
-        found = list(diagnostics(self._document, *self._look(), self._scanned, self._unasked))
+        found = list(diagnostics(self._document, self._parsed(), self._waiting(), self._scanned, self._unasked))
         if found != self._shown:
             self._shown = found
             self._show(found)
