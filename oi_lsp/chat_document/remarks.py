@@ -66,7 +66,8 @@ class Known:
 class Remarks:
     """Shows what is known of the blocks of one chat document, and follows the document's changes.
 
-    ``parsed`` answers the document as it is now, ``waiting`` what waits in it; ``show`` has the client show diagnostics.
+    ``parsed`` answers the document as it is now, ``waiting`` what waits in it; ``show`` has the client show these
+    diagnostics, and no others of these.
     """
 
     def __init__(
