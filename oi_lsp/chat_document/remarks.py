@@ -87,9 +87,8 @@ class Remarks:
         self._end = document.subscribe(self._changed)
 
     def scanned(self, block: str, known: Known) -> None:
-        """The person had a block scanned as they had edited it."""
+        """The person had a block scanned as it stood in the document."""
         self._scanned[block] = known
-        self.news()
 
     def ran_unasked(self, block: str, known: Known) -> None:
         """A block was run without a question."""
@@ -130,8 +129,8 @@ def diagnostics(
     scanned: Mapping[str, Known],
     unasked: Mapping[str, Known],
 ) -> Iterator[types.Diagnostic]:
-    """What is known of the blocks. ``scanned``: those that the person edited and had scanned then; ``unasked``: those
-    that ran without a question; both by the block's id."""
+    """What is known of the blocks. By their ids: those that the person had scanned (``scanned``), as they were then, and
+    those that ran without a question (``unasked``)."""
     for part in parsed.parts():
         if part.kind != "code" or part.id is None:
             continue
@@ -146,11 +145,11 @@ def diagnostics(
 def of_text(waiting: Waiting, code: str, scanned: Known | None) -> tuple[tuple[Remark, ...], bool]:
     """What is to be said of the block that waits with this text, and whether the scanner has looked at that text."""
     proposal, mode = waiting.proposal, waiting.safe_mode
+    if same(proposal.cell.code, code):
+        to_be_scanned = mode != "off" and not proposal.reviewed
+        return (*proposal.remarks, *([NOT_SCANNED] if to_be_scanned else [])), proposal.reviewed
     if scanned is not None and same(scanned.code, code):
         return scanned.remarks, True
-    if same(proposal.cell.code, code):
-        to_be_scanned = mode == "ask" and not proposal.reviewed
-        return (*proposal.remarks, *([NOT_SCANNED] if to_be_scanned else [])), proposal.reviewed
     if mode == "off":
         return (), False
     edited = EDITED_AUTO if mode == "auto" else EDITED_ASK
