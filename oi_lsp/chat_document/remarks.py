@@ -129,8 +129,8 @@ def diagnostics(
     scanned: Mapping[str, Known],
     unasked: Mapping[str, Known],
 ) -> Iterator[types.Diagnostic]:
-    """What is known of the blocks. By their ids: those that the person had scanned (``scanned``), as they were then, and
-    those that ran without a question (``unasked``)."""
+    """What is known of the blocks. By their ids: those that the person had ``scanned``, as they were then, and those
+    that ran ``unasked``, without a question."""
     for part in parsed.parts():
         if part.kind != "code" or part.id is None:
             continue
