@@ -76,6 +76,15 @@ None of it is part of the conversation: the model does not get it, `oi.session.u
 neither in `messages` of `oi.session.open` nor stored. It may stand in a turn, between two messages of that;
 its status does not end that turn. What is sent before a command is done waits for it, and is shown in `queue`.
 
+**What is told of a block.** Chunks `{{"role": "computer", "type": "command", "format": …, "content": …, "parent": …}}`,
+whose `parent` is the id of a code message, are for programs; people read the same in notes, or see it with the block:
+
+- `unasked`, before it runs: `{{"words": …}}` says what let it run without a question. There is none where `auto_run` is
+  `true`.
+- `denied`, after it: `{{"paths": […], "network": …}}` is what the sandbox seems to have kept it from and
+  `oi.sandbox.allow` can allow.
+- `changes`: what it changed on disk; see `oi.changes.list`.
+
 **Inline edits.** `oi.selection.edit` has the model write other text for some lines of a document. What would change is
 cut into *hunks*, and nothing is written before one is accepted. `oi/edit` tells an edit whole, as it is now: draw what
 it says, and forget what was drawn before. Its ranges are for the `version` that it names; one that is older than the

@@ -38,6 +38,7 @@ from oi_lsp.protocol import SandboxAllow
 if TYPE_CHECKING:
     from oi_engine.approval import Proposal
     from oi_engine.messages import Chunk, Message
+    from oi_engine.session.review import Reviewing
     from oi_engine.session.session import Session
     from oi_engine.session.state import Snapshot, State, Ticket
     from oi_engine.stream import Entry
@@ -66,7 +67,7 @@ class DocumentChat:
         self._writer = DocumentWriter(document, client, self, buffered=not editor.streams_into_documents)
         self._answers = Answers(self._writer, self._settle, self._on_block, self._on_word)
         self._parsed: ChatDocument | None = None
-        self._remarks = Remarks(document, lambda: (self.parsed, self._waiting()), self._show_remarks)
+        self._remarks = Remarks(document, lambda: self.parsed, self._waiting, self._show_remarks)
         self._denied: dict[str, dict[str, Any]] = {}
         self._shown: Snapshot | None = None
         self._progress: Progress | None = None
@@ -140,15 +141,15 @@ class DocumentChat:
         """Have a proposed block looked at, as it stands in the document. Raises ``OiError``."""
         part = self._block(block)
         proposal, code = self._proposed(part), self.parsed.unix(part.content)
-        self._editor.host.spawn(self._scan(proposal, part.id or "", code))
+        reviewing = self._session().scan(proposal.id, None if same(proposal.cell.code, code) else code)
+        self._editor.host.spawn(self._scanned(reviewing, proposal, code))
 
-    async def _scan(self, proposal: Proposal, block: str, code: str) -> None:
-        if same(proposal.cell.code, code):
-            await self._session().scan(proposal.id)  # and it is the proposal's from then on
-        else:
-            review = await self._session().scan(proposal.id, code)
-            self._remarks.scanned(block, Known(code, review.remarks))
-            self._editor.client.refresh_code_lenses()
+    async def _scanned(self, reviewing: Reviewing, proposal: Proposal, code: str) -> None:
+        review = await reviewing
+        waiting = self._waiting()
+        if waiting is not None and waiting.proposal.id == proposal.id:
+            self._remarks.scanned(waiting.block, Known(code, review.remarks))
+            self._on_block()
 
     def _proposed(self, part: Part) -> Proposal:
         waiting = self._waiting()

@@ -18,7 +18,7 @@ from oi_engine.approval import Proposal, Remark
 from oi_engine.safety.reveal import reveal
 from oi_lsp.chat_document.document import ChatDocument, Part
 from oi_lsp.documents import Document
-from oi_lsp.inline_edit.paced import Paced
+from oi_lsp.paced import Paced
 
 if TYPE_CHECKING:
     from oi_lsp.documents import Change
@@ -66,17 +66,19 @@ class Known:
 class Remarks:
     """Shows what is known of the blocks of one chat document, and follows the document's changes.
 
-    ``look`` answers the document as it is now and what waits in it; ``show`` has the client show diagnostics.
+    ``parsed`` answers the document as it is now, ``waiting`` what waits in it; ``show`` has the client show these
+    diagnostics, and no others of these.
     """
 
     def __init__(
         self,
         document: Document,
-        look: Callable[[], tuple[ChatDocument, Waiting | None]],
+        parsed: Callable[[], ChatDocument],
+        waiting: Callable[[], Waiting | None],
         show: Callable[[Sequence[types.Diagnostic]], None],
     ) -> None:
         self._document = document
-        self._look = look
+        self._parsed, self._waiting = parsed, waiting
         self._show = show
         self._scanned: dict[str, Known] = {}
         self._unasked: dict[str, Known] = {}
@@ -85,9 +87,8 @@ class Remarks:
         self._end = document.subscribe(self._changed)
 
     def scanned(self, block: str, known: Known) -> None:
-        """The person had a block scanned as they had edited it."""
+        """The person had a block scanned as it stood in the document."""
         self._scanned[block] = known
-        self.news()
 
     def ran_unasked(self, block: str, known: Known) -> None:
         """A block was run without a question."""
@@ -109,12 +110,12 @@ class Remarks:
         self._show([])
 
     def _changed(self, document: Document, change: Change) -> None:
-        if self._shown or self._unasked or self._look()[1] is not None:
+        if self._shown or self._unasked or self._waiting() is not None:
             self.news()
 
     def _draw(self) -> None:
         began = monotonic()
-        found = list(diagnostics(self._document, *self._look(), self._scanned, self._unasked))
+        found = list(diagnostics(self._document, self._parsed(), self._waiting(), self._scanned, self._unasked))
         if found != self._shown:
             self._shown = found
             self._show(found)
@@ -128,8 +129,8 @@ def diagnostics(
     scanned: Mapping[str, Known],
     unasked: Mapping[str, Known],
 ) -> Iterator[types.Diagnostic]:
-    """What is known of the blocks. ``scanned``: those that the person edited and had scanned then; ``unasked``: those
-    that ran without a question; both by the block's id."""
+    """What is known of the blocks. By their ids: those that the person had ``scanned``, as they were then, and those
+    that ran ``unasked``, without a question."""
     for part in parsed.parts():
         if part.kind != "code" or part.id is None:
             continue
@@ -144,11 +145,11 @@ def diagnostics(
 def of_text(waiting: Waiting, code: str, scanned: Known | None) -> tuple[tuple[Remark, ...], bool]:
     """What is to be said of the block that waits with this text, and whether the scanner has looked at that text."""
     proposal, mode = waiting.proposal, waiting.safe_mode
+    if same(proposal.cell.code, code):
+        to_be_scanned = mode != "off" and not proposal.reviewed
+        return (*proposal.remarks, *([NOT_SCANNED] if to_be_scanned else [])), proposal.reviewed
     if scanned is not None and same(scanned.code, code):
         return scanned.remarks, True
-    if same(proposal.cell.code, code):
-        to_be_scanned = mode == "ask" and not proposal.reviewed
-        return (*proposal.remarks, *([NOT_SCANNED] if to_be_scanned else [])), proposal.reviewed
     if mode == "off":
         return (), False
     edited = EDITED_AUTO if mode == "auto" else EDITED_ASK

@@ -19,8 +19,8 @@ from oi_engine.models.model import Notice, Usage
 from oi_lsp import documents
 from oi_lsp.client import Progress
 from oi_lsp.documents import Document
-from oi_lsp.inline_edit.paced import Paced
 from oi_lsp.inline_edit.pens import Pen
+from oi_lsp.paced import Paced
 
 log = logging.getLogger(__name__)
 

@@ -23,10 +23,10 @@ from oi_lsp.documents import Document
 from oi_lsp.inline_edit.comments import oi_comments
 from oi_lsp.inline_edit.edit import InlineEdit
 from oi_lsp.inline_edit.feed import EditFeed
-from oi_lsp.inline_edit.paced import Paced
 from oi_lsp.inline_edit.pens import DocumentPen, FilePen, Pen
 from oi_lsp.inline_edit.shown import diagnostics_of, offer_of, offers_of, preview, title_of
 from oi_lsp.offers import Offer, Place
+from oi_lsp.paced import Paced
 from oi_lsp.paths import path_of
 from oi_lsp.protocol_settings import Range
 from oi_lsp.structure import InvalidField

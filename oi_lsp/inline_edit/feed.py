@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from oi_lsp import protocol_documents as wire
 from oi_lsp.inline_edit.edit import InlineEdit
-from oi_lsp.inline_edit.paced import Paced
 from oi_lsp.inline_edit.shown import state_of
+from oi_lsp.paced import Paced
 
 PACE = 0.05
 """Seconds between two notifications of an edit at least."""

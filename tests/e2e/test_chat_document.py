@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Callable
@@ -254,7 +255,11 @@ async def test_images_are_files_beside_the_document(plain: Started, tmp_path: Pa
         await over(editor, buffer, "Nice.")
         link = re.search(r"!\[image\]\((talk\.files/\w+\.png)\)", buffer.text)
         assert link is not None
-        assert (tmp_path / link[1]).read_bytes() == b"image"
+        picture = tmp_path / link[1]
+        async with asyncio.timeout(60):
+            # It is written beside the document, and not before that.
+            while not await asyncio.to_thread(lambda: picture.exists() and picture.read_bytes() == b"image"):
+                await editor.lenses(buffer)
 
 
 async def test_saving_sends_where_that_is_wanted(tmp_path: Path) -> None:
