@@ -1,32 +1,38 @@
-"""What the fuzzer's tests share: how inputs are counted, and texts made of what means something somewhere.
+"""What the fuzzer's tests share: how inputs are made of random bytes and counted, and what many of them are made of.
 
-An example of Hypothesis holds many inputs, as each example costs more than most inputs do. ``FUZZ=10`` in the
-environment does ten times as many.
+Each input is an example of Hypothesis, made of random bytes (``fuzz_one_input``): its own way of looking for examples
+tries the same ones often, and small ones first. What fails is then given to it to be made small. ``FUZZ=10`` in the
+environment does ten times as many inputs; with ``CI`` they are the same each time.
 """
 
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
-from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from hypothesis.database import InMemoryExampleDatabase
 
 T = TypeVar("T")
 
 TIMES = int(os.environ.get("FUZZ", "1"))
 PLANNED: dict[str, int] = {}
-"""How many inputs each test does at least."""
+"""How many different inputs each test does at least."""
 
-_PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
+_BYTES = 2000
+"""Random bytes for one input: more than any takes."""
+_TRIES = 3
+"""How often, on average, an input may turn out as one that was done before."""
 
 
 def fuzzed(
-    inputs: st.SearchStrategy[T], count: int, *, each: int = 20, examples: Iterable[T] = ()
+    inputs: st.SearchStrategy[T], count: int, *, examples: Iterable[T] = ()
 ) -> Callable[[Callable[[T], object]], Callable[[], None]]:
-    """Make a test of a function that is given one input: it gets ``count`` of them, and the ``examples`` first.
+    """Make a test of a function that is given one input: it gets the ``examples`` and ``count`` different inputs.
 
     The test fails where the function does, and where fewer inputs were done than were asked for.
     """
@@ -35,7 +41,9 @@ def fuzzed(
         PLANNED[f"{check.__module__}.{check.__name__}"] = count
 
         def test() -> None:
-            run_all(inputs, check, count * TIMES, each=each, examples=examples)
+            for one in examples:
+                check(one)
+            run_all(inputs, check, count)
 
         test.__name__, test.__module__, test.__doc__ = check.__name__, check.__module__, check.__doc__
         return test
@@ -43,45 +51,82 @@ def fuzzed(
     return made
 
 
-def run_all(
-    inputs: st.SearchStrategy[T],
-    check: Callable[[T], object],
-    count: int,
-    *,
-    each: int = 20,
-    examples: Iterable[T] = (),
-) -> None:
-    """Give ``check`` so many inputs, ``each`` of them in one example."""
-    done = 0
+def run_all(inputs: st.SearchStrategy[T], check: Callable[[T], object], count: int) -> None:
+    """Give ``check`` that many different inputs, times ``FUZZ``."""
+    wanted = count * TIMES
+    seen: set[int] = set()
 
-    def run(batch: Sequence[T]) -> None:
-        nonlocal done
-        for one in batch:
-            try:
-                check(one)
-            except Exception as error:
-                error.add_note(f"The input was {one!r}")
-                raise
-            done += 1
+    def run(one: T) -> None:
+        check(one)
+        seen.add(hash(repr(one)))
 
-    test: Any = given(st.lists(inputs, min_size=each, max_size=each))(run)
-    for one in examples:
-        test = example([one])(test)
-    settings(max_examples=-(-count // each), phases=_PHASES, suppress_health_check=list(HealthCheck))(test)()
-    assert done >= count, f"only {done} of {count} inputs were done"
+    quiet = settings(database=InMemoryExampleDatabase(), suppress_health_check=list(HealthCheck))
+    test: Any = quiet(given(inputs)(run))
+    source = random.Random(0 if "CI" in os.environ else None)
+    for _ in range(wanted * _TRIES):
+        if len(seen) >= wanted:
+            return
+        try:
+            test.hypothesis.fuzz_one_input(source.randbytes(_BYTES))
+        except Exception:
+            test()  # it has kept the input, and fails with the smallest that does the same
+            raise
+    raise AssertionError(f"only {len(seen)} of {wanted} inputs were different")
+
+
+class Dice:
+    """Choices made of bytes; when there are no more, the first of everything."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = iter(data)
+
+    def below(self, count: int) -> int:
+        """A number from 0 to less than ``count``, which is 256 at most."""
+        return next(self._data, 0) % count
+
+    def pick(self, options: Sequence[T]) -> T:
+        """One of the options."""
+        return options[self.below(len(options))]
+
+    def some(self, options: Sequence[T], most: int) -> list[T]:
+        """Some of the options, in any order and often."""
+        return [self.pick(options) for _ in range(self.below(most + 1))]
+
+    def text(self, pieces: Sequence[str], most: int = 6) -> str:
+        """Some of the pieces in a row."""
+        return "".join(self.some(pieces, most))
+
+    def json(self, depth: int = 3) -> Any:
+        """Any value of JSON, and what Python's reader takes besides: numbers that are none, half surrogate pairs."""
+        kind = self.below(len(ATOMS) + 12)
+        if kind < len(ATOMS) or depth == 0:
+            return ATOMS[kind % len(ATOMS)]
+        if kind % 2:
+            return [self.json(depth - 1) for _ in range(self.below(4))]
+        return {self.pick(NAMES): self.json(depth - 1) for _ in range(self.below(4))}
+
+
+ODD = ("a", "\x00", "\x1b", "\x7f", "\x85", "\u202e", "\u2028", "é", "\U0001f600", "\ud800", "²", "\r", "\n", "0" * 30)
+"""Characters that are trouble somewhere."""
+ATOMS: tuple[Any, ...] = (
+    *(None, True, False, 0, 1, -1, 2, 300, 2**31, 2**63, -(2**70), 10**400, 0.5, -0.0, 1e308, float("nan"), float("-inf")),
+    *("", "x", "é\U0001f600", "\ud800", "\x00\x1b[2J", "x" * 300, "../..", "%help", "true", "0", "²", [], {}),
+)
+NAMES = ("", "id", "type", "text", "content", "language", "code", "role", "jsonrpc", "method", "__proto__", "\ud800", "é")
+
+
+def dice(size: int = 80) -> st.SearchStrategy[Dice]:
+    """Choices, for inputs that are made by hand."""
+    return st.binary(min_size=size, max_size=size).map(Dice)
 
 
 def texts(*pieces: str, length: int = 12) -> st.SearchStrategy[str]:
     """Texts of so many pieces at most: those given, which mean something to a reader, and now and then another."""
-    # Bytes are drawn in one go, which is ten times as fast as a list of pieces.
-    table = [*pieces, *_OTHERS]
-    assert len(table) <= 256
-    return st.binary(max_size=length).map(lambda data: "".join([table[byte % len(table)] for byte in data]))
+    table = (*pieces, *ODD)
+    return dice(length + 1).map(lambda drawn: drawn.text(table, length))
 
 
-_OTHERS = ("a", "\x00", "\x1b", "\x7f", "\x85", "\u202e", "\u2028", "é", "\U0001f600", "\ud800", "²", "\r", "\n", "0" * 30)
-
-CUTS = st.binary(max_size=10).map(lambda data: [byte % 10 for byte in data])
+CUTS = dice(11).map(lambda drawn: drawn.some(range(10), 10))
 """Where a text is cut: the lengths of its pieces; what is left over is the last."""
 
 
@@ -91,15 +136,3 @@ def cut(text: T, lengths: Sequence[int]) -> Iterator[T]:
     edges = [0, *(at for at in accumulate(lengths) if at < len(whole)), len(whole)]
     for start, end in pairwise(edges):
         yield whole[start:end]
-
-
-JSON: st.SearchStrategy[Any] = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-3, 300)
-    | st.sampled_from([2**31, 2**63, -(2**70), 1e308, float("nan"), float("-inf"), 0.5, "", "\ud800", "x" * 300])
-    | st.text(max_size=6),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=4,
-)
-"""Any value of JSON, and what Python's reader takes besides: numbers that are none, half surrogate pairs."""
