@@ -28,8 +28,8 @@ _TOKEN = f"[{_WORD}]"
 def _begins(*words: str, within: str = "A-Za-z0-9") -> str:
     """One of the words (patterns of a fixed width), but not within another.
 
-    An escape before it (``\\n``, ``\\u003d``, ``%20``) is no part of a word. The word is looked for first, which is fast,
-    and then what stands before it.
+    An escape before it (``\\n``, ``\\u003d``, ``%20``) is no part of a word. The word is looked for first, which is
+    fast, and then what stands before it.
     """
     digit = "[0-9A-Fa-f]"
     before = (

@@ -7,6 +7,7 @@ environment does ten times as many inputs; with ``CI`` they are the same each ti
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,9 +42,7 @@ def fuzzed(
         PLANNED[f"{check.__module__}.{check.__name__}"] = count
 
         def test() -> None:
-            for one in examples:
-                check(one)
-            run_all(inputs, check, count)
+            run_all(inputs, check, count, examples)
 
         test.__name__, test.__module__, test.__doc__ = check.__name__, check.__module__, check.__doc__
         return test
@@ -51,38 +50,48 @@ def fuzzed(
     return made
 
 
-def run_all(inputs: st.SearchStrategy[T], check: Callable[[T], object], count: int) -> None:
-    """Give ``check`` that many different inputs, times ``FUZZ``."""
+def run_all(inputs: st.SearchStrategy[T], check: Callable[[T], object], count: int, examples: Iterable[T] = ()) -> None:
+    """Give ``check``, which may be asynchronous, the examples and ``count`` different inputs (``FUZZ`` times)."""
     wanted = count * TIMES
     seen: set[int] = set()
 
     def run(one: T) -> None:
-        check(one)
+        done = check(one)
+        if asyncio.iscoroutine(done):
+            runner.run(done)
         seen.add(hash(repr(one)))
 
     quiet = settings(database=InMemoryExampleDatabase(), suppress_health_check=list(HealthCheck))
     test: Any = quiet(given(inputs)(run))
     source = random.Random(0 if "CI" in os.environ else None)
-    for _ in range(wanted * _TRIES):
-        if len(seen) >= wanted:
-            return
-        try:
-            test.hypothesis.fuzz_one_input(source.randbytes(_BYTES))
-        except Exception:
-            test()  # it has kept the input, and fails with the smallest that does the same
-            raise
+    with asyncio.Runner() as runner:
+        for one in examples:
+            run(one)
+        for _ in range(wanted * _TRIES):
+            if len(seen) >= wanted:
+                return
+            try:
+                test.hypothesis.fuzz_one_input(source.randbytes(_BYTES))
+            except Exception:
+                test()  # it has kept the input, and fails with the smallest that does the same
+                raise
     raise AssertionError(f"only {len(seen)} of {wanted} inputs were different")
 
 
 class Dice:
-    """Choices made of bytes; when there are no more, the first of everything."""
+    """Choices made of bytes; when there are no more, the first of everything. Two are alike that chose alike."""
 
     def __init__(self, data: bytes) -> None:
         self._data = iter(data)
+        self._chosen: list[int] = []
+
+    def __repr__(self) -> str:
+        return f"<{self._chosen}>"
 
     def below(self, count: int) -> int:
         """A number from 0 to less than ``count``, which is 256 at most."""
-        return next(self._data, 0) % count
+        self._chosen.append(next(self._data, 0) % count)
+        return self._chosen[-1]
 
     def pick(self, options: Sequence[T]) -> T:
         """One of the options."""
@@ -109,10 +118,42 @@ class Dice:
 ODD = ("a", "\x00", "\x1b", "\x7f", "\x85", "\u202e", "\u2028", "é", "\U0001f600", "\ud800", "²", "\r", "\n", "0" * 30)
 """Characters that are trouble somewhere."""
 ATOMS: tuple[Any, ...] = (
-    *(None, True, False, 0, 1, -1, 2, 300, 2**31, 2**63, -(2**70), 10**400, 0.5, -0.0, 1e308, float("nan"), float("-inf")),
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        2,
+        300,
+        2**31,
+        2**63,
+        -(2**70),
+        10**400,
+        0.5,
+        -0.0,
+        1e308,
+        float("nan"),
+        float("-inf"),
+    ),
     *("", "x", "é\U0001f600", "\ud800", "\x00\x1b[2J", "x" * 300, "../..", "%help", "true", "0", "²", [], {}),
 )
-NAMES = ("", "id", "type", "text", "content", "language", "code", "role", "jsonrpc", "method", "__proto__", "\ud800", "é")
+NAMES = (
+    "",
+    "id",
+    "type",
+    "text",
+    "content",
+    "language",
+    "code",
+    "role",
+    "jsonrpc",
+    "method",
+    "__proto__",
+    "\ud800",
+    "é",
+)
 
 
 def dice(size: int = 80) -> st.SearchStrategy[Dice]:

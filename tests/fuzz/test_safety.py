@@ -17,7 +17,7 @@ from oi_engine.safety.rules import allow_problem, allowing, denying
 from oi_engine.safety.sanitize import collapse_carriage_returns, render_carriage_returns, sanitize
 from oi_engine.safety.shell_words import RUNS_OTHERS, plain_command
 from tests.fuzz.fuzzing import CUTS, PLANNED, cut, fuzzed, run_all, texts
-from tests.unit import test_policy_rules, test_redact, test_reveal, test_sanitize
+from tests.unit import test_policy_rules, test_reveal, test_sanitize
 from tests.unit.test_redact import JWT, PEM, TAIL
 
 
@@ -62,7 +62,14 @@ def test_nothing_is_hidden_in_code_that_is_shown(code: str) -> None:
 
 
 KEYS = (
-    *("sk-" + TAIL, "sk-ant-api03-" + TAIL, "AIza" + "Sy" + TAIL, "ghp_" + TAIL, "github_pat_" + TAIL, "xoxb-1234-" + TAIL),
+    *(
+        "sk-" + TAIL,
+        "sk-ant-api03-" + TAIL,
+        "AIza" + "Sy" + TAIL,
+        "ghp_" + TAIL,
+        "github_pat_" + TAIL,
+        "xoxb-1234-" + TAIL,
+    ),
     *("AKIA" + "IOSFODNN7EXAMPLE", "hf_" + TAIL, "gsk_" + TAIL, "glpat-" + TAIL, JWT, PEM, PEM.replace("\n", "\\n")),
 )
 AROUND = texts(
@@ -74,7 +81,9 @@ AROUND = texts(
 BOUNDS = st.sampled_from([" ", '"', "'", "=", "(", "[", "\n", ",", "> ", "é", "\\n"])
 
 
-@fuzzed(st.tuples(AROUND, BOUNDS, st.sampled_from(KEYS), BOUNDS, AROUND), 6000, examples=[("", "\\n", KEYS[0], " ", "")])
+@fuzzed(
+    st.tuples(AROUND, BOUNDS, st.sampled_from(KEYS), BOUNDS, AROUND), 6000, examples=[("", "\\n", KEYS[0], " ", "")]
+)
 def test_no_key_survives(given: tuple[str, str, str, str, str]) -> None:
     text = "".join(given)
     once = redact(text)
@@ -87,15 +96,93 @@ def test_no_key_survives(given: tuple[str, str, str, str, str]) -> None:
 SHELL = texts(
     *"&|;<>()$`\\\"'*?[]{}~!#=^% \n\t",
     *(" ", " ", " ", " ", " "),
-    *("ls", "ls ", "echo ", "git status", "x", "-l", "a=b", "$(", "&&", "sudo ", "\u00a0", "@P", "'a b'", '"a b"', "--"),
-    *("if ", "then ", "; touch canary", "\ntouch canary", "`touch canary`", "$(touch canary)", ">canary", "2>&1", "<<E"),
-    *("{a,b}", "~root", "!!", "$HOME", "$'x'", '$"x"', "%1", "=ls", "a b", "coproc ", "time ", "[[ ", "x()", "\\\n", "#"),
+    *(
+        "ls",
+        "ls ",
+        "echo ",
+        "git status",
+        "x",
+        "-l",
+        "a=b",
+        "$(",
+        "&&",
+        "sudo ",
+        "\u00a0",
+        "@P",
+        "'a b'",
+        '"a b"',
+        "--",
+    ),
+    *(
+        "if ",
+        "then ",
+        "; touch canary",
+        "\ntouch canary",
+        "`touch canary`",
+        "$(touch canary)",
+        ">canary",
+        "2>&1",
+        "<<E",
+    ),
+    *(
+        "{a,b}",
+        "~root",
+        "!!",
+        "$HOME",
+        "$'x'",
+        '$"x"',
+        "%1",
+        "=ls",
+        "a b",
+        "coproc ",
+        "time ",
+        "[[ ",
+        "x()",
+        "\\\n",
+        "#",
+    ),
     length=9,
 )
 NEARLY_PLAIN = texts(
-    *(" ", " -l", " --", " a", " b/c.d", " x=y", " 'a b'", ' "a b"', " +1", " 5", " @", " %1", " ,", " ''", ' ""', " :") * 3,
-    *(" 'x;y'", " '$HOME'", ' "a;b"', "a", "'b'", '"c"', "=", "!", "*", "~", "#", "{a,b}", "&", "\\", "\n", "; ", " -n '"),
-    *('"', "^", "\t", ">", "[a]", " ?", "$x", "`", "|", " ;&", " !!", " a=(1)", " a[1]=2", "'a'b", " \"a'b\"", " 'a\"b'"),
+    *(" ", " -l", " --", " a", " b/c.d", " x=y", " 'a b'", ' "a b"', " +1", " 5", " @", " %1", " ,", " ''", ' ""', " :")
+    * 3,
+    *(
+        " 'x;y'",
+        " '$HOME'",
+        ' "a;b"',
+        "a",
+        "'b'",
+        '"c"',
+        "=",
+        "!",
+        "*",
+        "~",
+        "#",
+        "{a,b}",
+        "&",
+        "\\",
+        "\n",
+        "; ",
+        " -n '",
+    ),
+    *(
+        '"',
+        "^",
+        "\t",
+        ">",
+        "[a]",
+        " ?",
+        "$x",
+        "`",
+        "|",
+        " ;&",
+        " !!",
+        " a=(1)",
+        " a[1]=2",
+        "'a'b",
+        ' "a\'b"',
+        " 'a\"b'",
+    ),
     length=6,
 ).map("echo".__add__)
 RULES = ("ls *", "echo *", "git status", "touch canary", "sudo *", "x *", "*", "a=b")
@@ -142,7 +229,9 @@ def _read_by(shell: str, codes: list[str]) -> list[tuple[str, ...]]:
     script = "\n".join(f"printf '%s\\0' {code}; printf '\\n'" for code in codes)
     with tempfile.TemporaryDirectory() as folder:
         environment = {"PATH": "/nowhere", "HOME": folder, "ZDOTDIR": folder}
-        done = subprocess.run([shell, "-s"], input=script.encode(), env=environment, cwd=folder, capture_output=True)
+        done = subprocess.run(
+            [shell, "-s"], input=script.encode(), env=environment, cwd=folder, capture_output=True, check=True
+        )
         assert done.stderr == b""
         assert list(Path(folder).iterdir()) == [], "a shell wrote a file"
     return [tuple(line.decode().split("\0")[:-1]) for line in done.stdout.split(b"\n")[:-1]]
