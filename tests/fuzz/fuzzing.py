@@ -78,6 +78,11 @@ def run_all(inputs: st.SearchStrategy[T], check: Callable[[T], object], count: i
     raise AssertionError(f"only {len(seen)} of {wanted} inputs were different")
 
 
+def property_of(test: Any) -> Any:
+    """What a test of Hypothesis, for which there is one already, does with one input."""
+    return test.hypothesis.inner_test
+
+
 class Dice:
     """Choices made of bytes; when there are no more, the first of everything. Two are alike that chose alike."""
 

@@ -16,15 +16,9 @@ from oi_engine.safety.redact import redact
 from oi_engine.safety.rules import allow_problem, allowing, denying
 from oi_engine.safety.sanitize import collapse_carriage_returns, render_carriage_returns, sanitize
 from oi_engine.safety.shell_words import RUNS_OTHERS, plain_command
-from tests.fuzz.fuzzing import CUTS, PLANNED, cut, fuzzed, run_all, texts
+from tests.fuzz.fuzzing import CUTS, PLANNED, cut, fuzzed, property_of, run_all, texts
 from tests.unit import test_policy_rules, test_reveal, test_sanitize
 from tests.unit.test_redact import JWT, PEM, TAIL
-
-
-def property_of(test: Any) -> Any:
-    """What a test of Hypothesis does with one input."""
-    return test.hypothesis.inner_test
-
 
 CONTROL = texts(
     *("\x1b", "[", "]", "P", "X", "^", "_", "\\", "\x07", "\x18", "\x9b", "\x9c", "\x9d", "\x90", "\x98", "\x1b[2J"),
