@@ -42,7 +42,8 @@ def fuzzed(
         PLANNED[f"{check.__module__}.{check.__name__}"] = count
 
         def test() -> None:
-            run_all(inputs, check, count, examples)
+            with asyncio.Runner() as runner:
+                run_all(inputs, check, count, examples, runner)
 
         test.__name__, test.__module__, test.__doc__ = check.__name__, check.__module__, check.__doc__
         return test
@@ -50,31 +51,36 @@ def fuzzed(
     return made
 
 
-def run_all(inputs: st.SearchStrategy[T], check: Callable[[T], object], count: int, examples: Iterable[T] = ()) -> None:
-    """Give ``check``, which may be asynchronous, the examples and ``count`` different inputs (``FUZZ`` times)."""
+def run_all(
+    inputs: st.SearchStrategy[T],
+    check: Callable[[T], object],
+    count: int,
+    examples: Iterable[T] = (),
+    runner: asyncio.Runner | None = None,
+) -> None:
+    """Give ``check`` the examples and ``count`` different inputs (``FUZZ`` times); ``runner``: of an asynchronous one."""
     wanted = count * TIMES
     seen: set[int] = set()
 
     def run(one: T) -> None:
         done = check(one)
-        if asyncio.iscoroutine(done):
+        if asyncio.iscoroutine(done) and runner is not None:
             runner.run(done)
         seen.add(hash(repr(one)))
 
     quiet = settings(database=InMemoryExampleDatabase(), suppress_health_check=list(HealthCheck))
     test: Any = quiet(given(inputs)(run))
     source = random.Random(0 if "CI" in os.environ else None)
-    with asyncio.Runner() as runner:
-        for one in examples:
-            run(one)
-        for _ in range(wanted * _TRIES):
-            if len(seen) >= wanted:
-                return
-            try:
-                test.hypothesis.fuzz_one_input(source.randbytes(_BYTES))
-            except Exception:
-                test()  # it has kept the input, and fails with the smallest that does the same
-                raise
+    for one in examples:
+        run(one)
+    for _ in range(wanted * _TRIES):
+        if len(seen) >= wanted:
+            return
+        try:
+            test.hypothesis.fuzz_one_input(source.randbytes(_BYTES))
+        except Exception:
+            test()  # it has kept the input, and fails with the smallest that does the same
+            raise
     raise AssertionError(f"only {len(seen)} of {wanted} inputs were different")
 
 
