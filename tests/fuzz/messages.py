@@ -41,6 +41,7 @@ TEXT = (
 )
 LANGUAGES = ("python", "shell", "Python", "html", "cobol", "")
 MARKED = "---\noi: 1 7f3a\n---\n\n## You <!-- oi:7f3a.u1 -->\n\nHello\n\n```python\n" + MINE + "\n```\n"
+SETTABLE = ("llm.model", "sandbox", "safe_mode", "policy.deny", "loop", "offline", "max_budget")
 SETTINGS: tuple[Any, ...] = ("off", "on", "sandboxed", 5, -1, None, ["rm"], "tour", [], {}, "x", 0.5, False)
 """Values of settings: none of them has code run that nobody was asked about."""
 
@@ -83,9 +84,7 @@ class World:
         if name == "language":
             return drawn.pick(LANGUAGES)
         if name == "name":
-            return drawn.pick(
-                ("llm.model", "sandbox", "safe_mode", "policy.deny", "loop", "offline", "max_budget", "x", "")
-            )
+            return drawn.pick((*SETTABLE, "x", ""))
         if name == "own code":
             return drawn.pick((MINE, MINE, "\ud800", ""))
         if name == "model":

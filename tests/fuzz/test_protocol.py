@@ -25,7 +25,7 @@ from oi_lsp.language_server import OiLanguageServer
 from oi_lsp.protocol import ErrorCode
 from tests.fakes.scripted import ScriptedModel, TinyRuntime, code
 from tests.fuzz.fuzzing import PLANNED, Dice, cut, dice, fuzzed, run_all
-from tests.fuzz.messages import CANARY, MARKED, World, body, command, request, response
+from tests.fuzz.messages import CANARY, MARKED, SETTABLE, World, body, command, request, response
 from tests.unit.test_channel import framed, reader
 from tests.unit.test_wire import Bench
 
@@ -207,9 +207,9 @@ class Attacked:
         """Send a message with an id, and wait for the answer."""
         answer = self.answers[message["id"]] = asyncio.get_running_loop().create_future()
         self.post(message)
-        return await asyncio.wait_for(answer, 60)
+        return await asyncio.wait_for(answer, 20)
 
-    async def command(self, name: str, **argument: object) -> Any:
+    async def command(self, name: str, /, **argument: object) -> Any:
         """Run a command that must succeed."""
         answer = await self.ask("workspace/executeCommand", {"command": name, "arguments": [argument]})
         return answer["result"]
@@ -224,6 +224,7 @@ class Attacked:
     async def begin(self) -> None:
         """Two sessions: the first has had a proposal declined, and in both the model's next one waits."""
         logging.getLogger().addHandler(self.errors)
+        logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)  # as in the product
         loop = asyncio.get_running_loop()
         self.serving = loop.create_task(self.server.serve(Channel(lambda _: (self._over.wait() and b"") or b"", len)))
         await asyncio.sleep(0)
@@ -254,6 +255,9 @@ class Attacked:
 
     async def end(self) -> None:
         """It still answers and works, nothing went wrong inside, and nothing ran that should not have."""
+        self.post({"jsonrpc": "2.0", "method": "workspace/didChangeConfiguration", "params": {"settings": {"oi": {}}}})
+        for name in SETTABLE:
+            await self.command("oi.settings.set", name=name, unset=True)
         session = (await self.command("oi.session.new"))["sessionId"]
         proposal = await self.proposal(session)
         self.check()
