@@ -265,6 +265,8 @@ class OiLanguageServer(LanguageServer):
         self.host.settings = given or {}
 
     def _on_initialized(self, _: types.InitializedParams) -> None:
+        if self._loading is not None:
+            return  # it was said before: another engine would know nothing of the sessions
         self._loading = asyncio.get_running_loop().create_task(self._load())
         self._loading.add_done_callback(self._loaded)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -32,12 +33,16 @@ ALWAYS = frozenset(
 CONVERSATIONS, PICTURES = ".oi.md", ".files"
 """Chat documents, and the folders of their pictures, are written while a run goes on, and say what came of it."""
 
+_STAR, _FOLDERS, _ANYWHERE = "[^/]*", "(?:/.+)?", "^(?:.+/)?"
+"""What pathspec makes of ``*``, of ``/**`` and of ``**/`` at the beginning."""
 _FOLDER = "ps_d"
 """The group by which pathspec's patterns mark the slash behind a folder; the test against git holds it."""
 
 NAME = ".gitignore"
 LARGEST = 1_000_000
 """Bytes of a file of patterns that are read."""
+LONGEST = 4096
+"""Characters of a pattern: a path has no more."""
 
 
 @frozen(eq=False)
@@ -135,9 +140,35 @@ def _patterns_in(text: str, path: str) -> tuple[RegexPattern, ...]:
     """What is written in a file; a line that is no pattern is left out, as git does."""
     found: list[RegexPattern] = []
     for line in text.removeprefix("\ufeff").split("\n"):
+        if len(line) > LONGEST:
+            continue
         try:
             spec = GitIgnoreSpec.from_lines([line.removesuffix("\r")])
-            found += [pattern for pattern in spec.patterns if pattern.include is not None]
-        except ValueError:
+            found += [
+                RegexPattern(re.compile(_in_time(pattern.regex.pattern)), pattern.include)
+                for pattern in spec.patterns
+                if pattern.include is not None and pattern.regex is not None
+            ]
+        except (ValueError, re.error):
             log.info("A line of %s is no pattern.", path)
     return tuple(reversed(found))
+
+
+def _in_time(regex: str) -> str:
+    """The same regular expression, so that no path takes long: who wrote the patterns may mean harm.
+
+    Where wildcards follow one another, each but the last of them takes the first place at which what comes after it
+    fits. No other could be better, since the next wildcard can make up for it; so none is tried (as in ``fnmatch``).
+    """
+    first, *rest = map(_stars_in_time, regex.split(_FOLDERS))
+    if not rest:
+        return first
+    if first.startswith(_ANYWHERE):
+        first = f"^(?>(?:.+?/)??{first.removeprefix(_ANYWHERE)}(?=/))"
+    return "".join([first, *(f"(?>(?:/.+?)??{part}(?=/))" for part in rest[:-1]), _FOLDERS, rest[-1]])
+
+
+def _stars_in_time(regex: str) -> str:
+    first, *rest = regex.split(_STAR)
+    parts = [f"(?>[^/]*?{part})" if "/" not in part.replace("[^/]", "") else _STAR + part for part in rest[:-1] if part]
+    return "".join([first, *parts, *(_STAR + part for part in rest[-1:])])

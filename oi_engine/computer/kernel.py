@@ -20,10 +20,10 @@ from attrs import define, field
 
 from oi_engine.computer.environment import choose_python
 from oi_engine.computer.kernel_link import Jupyter, KernelLink, load_jupyter, write_connection_file
-from oi_engine.computer.kernel_looks import completions_of, inspection_of
-from oi_engine.computer.kernel_messages import Died, Idle, Inbox, Input, Item, Replied, death, failure_of
+from oi_engine.computer.kernel_looks import completions_of, inspection_of, looked_up
+from oi_engine.computer.kernel_messages import Died, Idle, Inbox, Input, Item, Replied, Reply, death
 from oi_engine.computer.kernel_process import PLAIN_TERMINAL, KernelProcess, KernelSpec, RuntimeFolder, environment_of
-from oi_engine.computer.looks import LONGEST_CODE, Completion, Completions, Inspection
+from oi_engine.computer.looks import LONGEST_CODE, Completions, Inspection
 from oi_engine.computer.python_path import path_at, unfinished_at
 from oi_engine.computer.runtime import (
     END_OF_INPUT,
@@ -52,7 +52,7 @@ class _Run:
     """One cell, from the call of ``run`` to its last event."""
 
     request: str = ""
-    reply: Mapping[str, Any] | None = None
+    reply: Reply | None = None
     idle: bool = False
     waits_for_input: bool = False
     types_password: bool = False
@@ -154,7 +154,8 @@ class JupyterKernel:
 
         A cell that begins meanwhile waits until the kernel has answered: the protocol has one queue for both.
         """
-        return completions_of(await self._look("shell", "complete_request", {"code": code, "cursor_pos": cursor}))
+        reply = await self._look("shell", "complete_request", {"code": code, "cursor_pos": cursor})
+        return completions_of(reply, len(code))
 
     async def inspect(self, code: str, cursor: int) -> Inspection | None:
         """Nothing: what a kernel's own ``inspect_request`` calls is not known."""
@@ -218,10 +219,9 @@ class JupyterKernel:
                 yield event
         for event in self._tidy(run):
             yield event
-        if run.reply["status"] == "error" and not run.interrupted.is_set():
-            for failure in failure_of(run.reply):
-                yield failure
-        if any(payload.get("source") == "ask_exit" for payload in run.reply.get("payload", ())):
+        if run.reply.failure is not None and not run.interrupted.is_set():
+            yield run.reply.failure
+        if run.reply.left:
             await self._discard()
             yield Finished("died", "the program left the kernel")
             return
@@ -233,7 +233,7 @@ class JupyterKernel:
             run.idle = run.idle or item.request == run.request
             return []
         if isinstance(item, Replied):
-            run.reply = item.content if item.request == run.request else run.reply
+            run.reply = item.reply if item.request == run.request else run.reply
             return []
         if isinstance(item, Died):
             return []
@@ -292,11 +292,11 @@ class JupyterKernel:
                 task.cancel()
             await asyncio.wait({starting, stopped})
 
-    def _on_reply(self, request: str, content: Mapping[str, Any]) -> None:
+    def _on_reply(self, request: str, reply: Reply) -> None:
         run = self._current
         if run is not None and run.request == request:
             run.ended.set()
-            self._inbox.put(Replied(request, content))
+            self._inbox.put(Replied(request, reply))
 
     def _on_death(self, inbox: Inbox, status: int) -> None:
         inbox.put(Died(status))
@@ -387,8 +387,7 @@ class PythonKernel(JupyterKernel):
         owner = typed.owner and {"root": typed.owner.root, "steps": typed.owner.steps}
         asked = {"kind": typed.kind, "prefix": typed.prefix, "owner": owner}
         reply = await self._look("control", "oi_complete_request", asked)
-        items = tuple(Completion(*item) for item in reply.get("items", ()))
-        return Completions(items, typed.start, cursor, bool(reply.get("more")))
+        return looked_up(reply, typed.start, cursor)
 
     async def inspect(self, code: str, cursor: int) -> Inspection | None:
         """What the name at ``cursor`` stands for, without a call of the person's code; see ``kernel_side.looks``."""
@@ -396,15 +395,15 @@ class PythonKernel(JupyterKernel):
         if path is None:
             return None
         reply = await self._look("control", "oi_inspect_request", {"root": path.root, "steps": path.steps})
-        return inspection_of(reply, code, path) if reply else None
+        return inspection_of(reply, code, path)
 
 
-def _finished(run: _Run, reply: Mapping[str, Any]) -> Finished:
-    if reply["status"] == "ok":
+def _finished(run: _Run, reply: Reply) -> Finished:
+    if not reply.error:
         return Finished()
     if run.interrupted.is_set():
         return Finished("interrupted")
-    return Finished("error", str(reply.get("ename", reply["status"])))
+    return Finished("error", reply.error)
 
 
 def _encodable(text: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
-from oi_engine.computer.kernel_messages import Idle, Inbox, Input, events_of
+from oi_engine.computer.kernel_messages import UNREADABLE, Idle, Inbox, Input, Reply, events_of, input_of, reply_of
 from oi_engine.computer.looks import LOOK_SECONDS
 
 _log = logging.getLogger(__name__)
@@ -76,8 +76,8 @@ def write_connection_file(jupyter: Jupyter, path: Path, sockets: Path | None) ->
 class KernelLink:
     """Requests go out; what comes in is read by tasks and put into the inbox.
 
-    ``on_reply`` is called with the id of a cell's request and the content of its ``execute_reply``, even while the
-    inbox is full.
+    ``on_reply`` is called with the id of a cell's request and what its ``execute_reply`` says, even while the inbox is
+    full.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class KernelLink:
         jupyter: Jupyter,
         connection_file: Path,
         inbox: Inbox,
-        on_reply: Callable[[str, Mapping[str, Any]], None],
+        on_reply: Callable[[str, Reply], None],
     ) -> None:
         self._inbox, self._on_reply = inbox, on_reply
         self._context = jupyter.context()
@@ -196,12 +196,11 @@ class KernelLink:
             try:
                 _, frames = session.feed_identities(frames)
                 message = session.deserialize(frames)
-            except ValueError as error:
-                _log.warning("A message on %s was not understood: %s", name, error)
-                continue
-            del frames
-            self._hear(name)
-            take(message["msg_type"], message["content"], message["parent_header"].get("msg_id", ""))
+                del frames
+                self._hear(name)
+                take(message["msg_type"], message["content"], str(message["parent_header"].get("msg_id", "")))
+            except UNREADABLE as error:
+                _log.warning("A message on %s was not understood: %s", name, type(error).__name__)
             if name == "iopub":
                 await self._inbox.room()
 
@@ -212,7 +211,7 @@ class KernelLink:
                 self._ready.set()
 
     def _take_iopub(self, kind: str, content: Mapping[str, Any], request: str) -> None:
-        if kind == "status" and content["execution_state"] == "idle":
+        if kind == "status" and content.get("execution_state") == "idle":
             if request == self._cell:
                 self._inbox.put(Idle(request))
             self._release(request)
@@ -221,15 +220,16 @@ class KernelLink:
 
     def _take_shell(self, kind: str, content: Mapping[str, Any], request: str) -> None:
         if kind == "execute_reply":
-            self._on_reply(request, content)
+            self._on_reply(request, reply_of(content))
         self._take_look(content, request)
 
     def _take_stdin(self, kind: str, content: Mapping[str, Any], request: str) -> None:
         if kind == "input_request":
             # The output before the prompt comes by another socket. A question on the control channel, which the kernel
             # answers while the program waits, is echoed on that socket: what was said before it has then come.
+            asked = input_of(request, content)
             mark = self._send("control", "kernel_info_request", {})
-            self._held[mark] = Input(request, content["prompt"], bool(content["password"]))
+            self._held[mark] = asked
             asyncio.get_running_loop().call_later(_INPUT_GRACE, self._release, mark)
 
     def _release(self, mark: str) -> None:

@@ -1,6 +1,7 @@
 """Jupyter's messages in the words of ``runtime``, and the queue in which they wait for the reader of a run.
 
-The messages are those of the Jupyter messaging protocol 5.3, and what ``kernel_start`` adds to them.
+The messages are those of the Jupyter messaging protocol 5.3, and what ``kernel_start`` adds to them. The code that runs
+in a kernel can send any others in its name: what is not as the protocol has it raises one of ``UNREADABLE``.
 """
 
 from __future__ import annotations
@@ -27,6 +28,22 @@ _RICH: dict[str, tuple[Literal["image", "code"], str]] = {
 """What LMC can hold, the richest first: type and format by MIME type."""
 
 
+UNREADABLE = (TypeError, ValueError, LookupError, AttributeError, RecursionError)
+"""What reading a message raises that is not as the protocol has it."""
+
+_LARGEST = 2**31
+"""What is counted in a message (lines, columns, characters) is below it."""
+
+
+@frozen
+class Reply:
+    """How a cell ended. ``error``: the error's name, and empty where there was none; ``left``: the program left."""
+
+    error: str
+    failure: Failure | None
+    left: bool
+
+
 @frozen
 class Input:
     """The program asks for a line, in the cell of that request."""
@@ -45,10 +62,10 @@ class Idle:
 
 @frozen
 class Replied:
-    """The cell of that request has ended, and how: the content of ``execute_reply``."""
+    """The cell of that request has ended, and how."""
 
     request: str
-    content: Mapping[str, Any]
+    reply: Reply
 
 
 @frozen
@@ -90,20 +107,41 @@ class Inbox:
 def events_of(kind: str, content: Mapping[str, Any]) -> list[RunEvent]:
     """What an iopub message says to the person and the model; nothing for those of the protocol's own business.
 
-    ``clear_output`` says nothing: what was printed stays, since the model has read it.
+    ``clear_output`` says nothing: what was printed stays, since the model has read it. Raises ``UNREADABLE``.
     """
     if kind == "stream":
-        return _written(content["text"], "stderr" if content["name"] == "stderr" else "stdout", content.get("oi_lines"))
+        stream = "stderr" if content["name"] == "stderr" else "stdout"
+        return _written(_text(content["text"]), stream, content.get("oi_lines"))  # type: ignore[arg-type]
     if kind in ("execute_result", "display_data", "update_display_data"):
-        return _shown(content["data"], content.get("oi_line") or None)
+        return _shown(content["data"], _counted(content.get("oi_line")) or None)
     if kind == "error":
         lines = content["traceback"] or [f"{content['ename']}: {content['evalue']}"]
         return [Text("\n".join(lines) + "\n", "traceback")]
     if kind == "oi_active_line":
-        return [ActiveLine(content["line"])]
+        return [ActiveLine(_counted(content["line"]))]
     if kind == "oi_spilled":
-        return [Spilled(content["omitted"], content["path"]), Text(content["tail"])]
+        omitted = _counted(content["omitted"])
+        return [Spilled(omitted or 0, _text(content["path"])), Text(_text(content["tail"]))]
     return []
+
+
+def input_of(request: str, content: Mapping[str, Any]) -> Input:
+    """What an ``input_request`` asks. Raises ``UNREADABLE``."""
+    return Input(request, _text(content["prompt"]), bool(content["password"]))
+
+
+def _text(value: object) -> str:
+    """A text, which the protocol allows as a list of lines."""
+    if isinstance(value, list):
+        return "".join(value)
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} is no text")
+    return value
+
+
+def _counted(value: object) -> int | None:
+    """A number of lines, columns or characters; nothing of what is none."""
+    return value if type(value) is int and 0 <= value < _LARGEST else None
 
 
 def _written(text: str, stream: Literal["stdout", "stderr"], lines: list[tuple[int, int]] | None) -> list[RunEvent]:
@@ -111,30 +149,54 @@ def _written(text: str, stream: Literal["stdout", "stderr"], lines: list[tuple[i
     parts: list[RunEvent] = []
     at = 0
     for line, size in lines or [(0, len(text))]:
-        parts.append(Text(text[at : at + size], stream, line or None))
+        if not _counted(size):
+            continue
+        parts.append(Text(text[at : at + size], stream, _counted(line) or None))
         at += size
+    if at < len(text):
+        parts.append(Text(text[at:], stream))
     return parts
 
 
 def _shown(data: Mapping[str, Any], line: int | None) -> list[RunEvent]:
     """The richest form, and beside markup the plain one too, which is what the model reads."""
     found = next((mime for mime in _RICH if mime in data), None)
-    text = data.get("text/markdown") or data.get("text/plain") or ""
+    text = _text(data.get("text/markdown") or data.get("text/plain") or "")
     plain: list[RunEvent] = [Text(f"{text}\n", "result", line)] if text else []
     if found is None:
         return plain
     type_, form = _RICH[found]
-    # The protocol allows a text as a list of lines.
-    value = "".join(data[found])
+    value = _text(data[found])
     if type_ == "image":
         return [Rich(type_, form, value.strip(), line)]
     return [*plain, Rich(type_, form, value, line)]
 
 
-def failure_of(reply: Mapping[str, Any]) -> list[Failure]:
+def reply_of(content: object) -> Reply:
+    """What an ``execute_reply`` says. One that is not as the protocol has it says that there was an error: without it
+    the cell would have no end."""
+    said = content if isinstance(content, Mapping) else {}
+    if said.get("status") == "ok":
+        error = ""
+    else:
+        name = said.get("ename", said.get("status"))
+        error = name if isinstance(name, str) and name else "error"
+    payload = said.get("payload")
+    left = isinstance(payload, list) and any(
+        isinstance(each, dict) and each.get("source") == "ask_exit" for each in payload
+    )
+    return Reply(error, _failure_of(said) if error else None, left)
+
+
+def _failure_of(reply: Mapping[str, Any]) -> Failure | None:
     """Where the cell failed, as far as its reply tells."""
     place = reply.get("oi_failure")
-    return [Failure(**{"name": str(reply["ename"]), "message": str(reply["evalue"]), **place})] if place else []
+    if not isinstance(place, dict) or (line := _counted(place.get("line"))) is None:
+        return None
+    words = (place.get("name", reply.get("ename")), place.get("message", reply.get("evalue")))
+    name, message = (word if isinstance(word, str) else "" for word in words)
+    column, end_line, end_column = (_counted(place.get(key)) for key in ("column", "end_line", "end_column"))
+    return Failure(line, name, message, column, end_line, end_column)
 
 
 def death(status: int) -> str:

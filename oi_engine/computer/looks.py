@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from attrs import evolve, fields, frozen
+from attrs import evolve, field, fields, frozen
+from attrs.validators import deep_iterable, instance_of, optional
 
 from oi_engine.safety.sanitize import sanitize
 
@@ -16,6 +17,10 @@ LOOK_SECONDS = 0.5
 """How long a look may take; after that the answer is nothing."""
 LONGEST_CODE = 200_000
 """Characters; in more than that nothing is looked up: reading it would hold up the loop."""
+
+
+_TEXT, _NUMBER = instance_of(str), instance_of(int)
+# Checked, as they are made of what kernels say.
 
 
 @frozen
@@ -26,9 +31,9 @@ class Completion:
     nothing where the runtime does not say. ``detail`` is a word on it: a type, mostly.
     """
 
-    text: str
-    kind: str = ""
-    detail: str = ""
+    text: str = field(validator=_TEXT)
+    kind: str = field(default="", validator=_TEXT)
+    detail: str = field(default="", validator=_TEXT)
 
 
 @frozen
@@ -48,8 +53,8 @@ class Completions:
 class Column:
     """One column of a table: its name, and the type of its values where that is known."""
 
-    name: str
-    dtype: str = ""
+    name: str = field(validator=_TEXT)
+    dtype: str = field(default="", validator=_TEXT)
 
 
 @frozen
@@ -64,14 +69,14 @@ class Inspection:
     """
 
     name: str
-    type: str
-    value: str = ""
-    length: int | None = None
-    shape: tuple[int, ...] | None = None
-    dtype: str = ""
+    type: str = field(validator=_TEXT)
+    value: str = field(default="", validator=_TEXT)
+    length: int | None = field(default=None, validator=optional(_NUMBER))
+    shape: tuple[int, ...] | None = field(default=None, validator=optional(deep_iterable(_NUMBER, instance_of(tuple))))
+    dtype: str = field(default="", validator=_TEXT)
     columns: tuple[Column, ...] = ()
-    column_count: int = 0
-    docs: str = ""
+    column_count: int = field(default=0, validator=_NUMBER)
+    docs: str = field(default="", validator=_TEXT)
     start: int = 0
     end: int = 0
 
@@ -82,10 +87,10 @@ _Look = TypeVar("_Look", Completion, Column, Inspection)
 def made_harmless(look: _Look) -> _Look:
     """The same without terminal control: names and values are whatever a program made them."""
     changes: dict[str, Any] = {}
-    for field in fields(type(look)):
-        value = getattr(look, field.name)
+    for attribute in fields(type(look)):
+        value = getattr(look, attribute.name)
         if isinstance(value, str):
-            changes[field.name] = sanitize(value)
+            changes[attribute.name] = sanitize(value)
     if isinstance(look, Inspection):
         changes["columns"] = tuple(made_harmless(column) for column in look.columns)
     return evolve(look, **changes)

@@ -12,6 +12,7 @@ import fcntl
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -46,6 +47,7 @@ _SETTLE_SECONDS = 2.0
 _WATCH_SECONDS = 0.06
 _GUESS_SECONDS = 0.3
 _RESEND_SECONDS, _TERMINATE_SECONDS, _KILL_SECONDS, _GIVE_UP_SECONDS = 0.05, 0.4, 0.7, 0.98
+_LINE = re.compile("[0-9]{1,9}")
 _LONGEST_REPORT = 4 * 1024 * 1024
 _Stream = Literal["stdout", "stderr", "result", "traceback"]
 _STREAMS: dict[str, _Stream] = {stream: stream for stream in get_args(_Stream)}
@@ -456,7 +458,7 @@ class ReplRuntime:
             live.probed.set()
         elif cell is None or cell.id != about or cell.done.is_set():
             return
-        elif word == "line" and rest.isdigit():
+        elif word == "line" and _LINE.fullmatch(rest):
             cell.had_lines = True
             self._queue.put(ActiveLine(int(rest)))
         elif word == "input":
@@ -472,7 +474,7 @@ class ReplRuntime:
         stream, _, encoded = rest.partition(" ")
         try:
             text = json.loads(encoded)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         if isinstance(text, str) and text and stream in _STREAMS:
             self._queue.put(Text(text, _STREAMS[stream]))

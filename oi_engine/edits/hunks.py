@@ -82,7 +82,9 @@ def with_line_ends_of(old: str, new: str) -> str:
     for y, line in enumerate(lines):
         if y in same and ends[same[y]]:
             end = ends[same[y]]
-        parts.append(line.rstrip("\r\n") + (end if _end_of(line) else ""))
+        written = line.rstrip("\r\n") + (end if _end_of(line) else "")
+        # After a line that ends with a mere carriage return, an empty one would become a part of its line end.
+        parts.append("\r" if written == "\n" and parts and parts[-1].endswith("\r") else written)
     return "".join(parts)
 
 

@@ -7,7 +7,7 @@ one or both in a message.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -23,9 +23,14 @@ _IMAGES = {"image/png": "base64.png", "image/jpeg": "base64.jpeg"}
 def read_messages(text: str) -> list[Message]:
     """The messages of a file: the documented JSON, or a Jupyter notebook. Raises ``InvalidMessage``."""
     try:
-        data = json.loads(text)
+        return _read(json.loads(text))
     except ValueError as error:
         raise InvalidMessage(f"This is not JSON: {error}.", "Choose a file of messages, or a notebook.") from error
+    except RecursionError:
+        raise InvalidMessage("This is nested too deeply.", "Choose a file of messages, or a notebook.") from None
+
+
+def _read(data: object) -> list[Message]:
     if isinstance(data, dict) and isinstance(data.get("cells"), list):
         return _from_notebook(data)
     return messages_from_dicts(data)
@@ -38,21 +43,25 @@ def messages_from_dicts(data: object) -> list[Message]:
     """
     if isinstance(data, str | bytes | Mapping) or not isinstance(data, Sequence):
         raise InvalidMessage("The conversation must be a list of messages.")
-    return [message for at, item in enumerate(data) for message in _from_item(item, f"messages[{at}]")]
+    return list(_kept(message for at, item in enumerate(data) for message in _from_item(item, f"messages[{at}]")))
 
 
 def _from_item(item: object, where: str) -> Iterator[Message]:
     if isinstance(item, Mapping) and "type" not in item and any(key in item for key in _FIRST_FORM):
         yield from _from_first_form(item, where)
         return
-    message = message_from_dict(item, where=where)
-    if message.type in STANDALONE or message.format == "active_line":
-        return
-    if message.type == "console":
-        message = evolve(message, format="output")
-    if isinstance(message.content, dict):
-        message = evolve(message, content=json.dumps(message.content, ensure_ascii=False))
-    yield message
+    yield message_from_dict(item, where=where)
+
+
+def _kept(messages: Iterable[Message]) -> Iterator[Message]:
+    """The messages as they are kept, without what is no part of a conversation."""
+    for message in messages:
+        if message.type in STANDALONE or message.format == "active_line":
+            continue
+        form = "output" if message.type == "console" else message.format
+        content = message.content
+        text = json.dumps(content, ensure_ascii=False) if isinstance(content, dict) else content
+        yield evolve(message, format=form, content=text)
 
 
 def _from_first_form(item: Mapping[str, object], where: str) -> Iterator[Message]:
@@ -80,10 +89,13 @@ def _from_notebook(notebook: Mapping[str, Any]) -> list[Message]:
     for number, cell in enumerate(notebook["cells"]):
         if not isinstance(cell, dict):
             raise InvalidMessage(f"cells[{number}] must be an object.")
+        outputs = cell.get("outputs", [])
+        if not isinstance(outputs, list) or not all(isinstance(output, dict) for output in outputs):
+            raise InvalidMessage(f"cells[{number}].outputs must be a list of objects.")
         for entry_at, message in _from_cell(cell, f"cells[{number}]"):
             at = at if entry_at is None else entry_at
             placed.append((at, message))
-    return [message for _, message in sorted(placed, key=lambda pair: pair[0])]
+    return list(_kept(message for _, message in sorted(placed, key=lambda pair: pair[0])))
 
 
 def _from_cell(cell: dict[str, Any], where: str) -> Iterator[tuple[int | None, Message]]:
@@ -113,9 +125,8 @@ def _entries(cell: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def _is_entry(entry: object) -> bool:
-    return isinstance(entry, dict) and all(
-        isinstance(entry.get(key), kind) for key, kind in (("at", int), ("role", str), ("type", str))
-    )
+    kinds = (("at", int), ("role", str), ("type", str), ("format", str | None), ("id", str | None))
+    return isinstance(entry, dict) and all(isinstance(entry.get(key), kind) for key, kind in kinds)
 
 
 def _from_foreign_cell(cell: Mapping[str, Any]) -> Iterator[Message]:

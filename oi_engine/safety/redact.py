@@ -21,8 +21,28 @@ PIECE = 2_048
 SHORTEST = 8
 """Characters that a known value must have: replacing a shorter one would tear words apart."""
 
-_TOKEN = r"[A-Za-z0-9_\-]"
-_START = r"(?<![A-Za-z0-9])"
+_WORD = r"A-Za-z0-9_\-"
+_TOKEN = f"[{_WORD}]"
+
+
+def _begins(*words: str, within: str = "A-Za-z0-9") -> str:
+    """One of the words (patterns of a fixed width), but not within another.
+
+    An escape before it (``\\n``, ``\\u003d``, ``%20``) is no part of a word. The word is looked for first, which is
+    fast, and then what stands before it.
+    """
+    digit = "[0-9A-Fa-f]"
+    before = (
+        f"(?<![{within}]",
+        r"(?<=\\[bfnrt]",
+        rf"(?<=\\u{digit}{{4}}",
+        rf"(?<=\\x{digit}{{2}}",
+        f"(?<=%{digit}{{2}}",
+    )
+    found = (f"{word}(?:{'|'.join(f'{each}{word})' for each in before)})" for word in words)
+    return f"(?:{'|'.join(found)})"
+
+
 _QUOTE = r"\\{0,3}[\"']"
 _NAME = (
     r"api[_-]?key|secret[_-]?key|access[_-]?key(?:[_-]?id)?|client[_-]?secret|private[_-]?key"
@@ -38,20 +58,21 @@ _PEM = (
 # Whole matches go.
 _KEYS = (
     _PEM,
-    rf"{_START}sk-{_TOKEN}{{16,512}}+",  # OpenAI, Anthropic, OpenRouter, DeepSeek
-    rf"{_START}AIza{_TOKEN}{{30,64}}+",  # Google
-    rf"{_START}gh[pousr]_[A-Za-z0-9]{{20,255}}+",  # GitHub
-    rf"{_START}github_pat_[A-Za-z0-9_]{{20,255}}+",
-    rf"{_START}glpat-{_TOKEN}{{16,255}}+",  # GitLab
-    rf"{_START}xox[abeoprs]-{_TOKEN}{{10,512}}+",  # Slack
-    rf"{_START}(?:AKIA|ASIA)[A-Z0-9]{{16}}(?![A-Za-z0-9])",  # AWS
-    rf"{_START}(?:hf|gsk|r8|nvapi|pplx|xai|tgp_v1)[_-]{_TOKEN}{{24,512}}+",  # other model providers
+    _begins("sk-") + rf"{_TOKEN}{{16,512}}+",  # OpenAI, Anthropic, OpenRouter, DeepSeek
+    _begins("AIza") + rf"{_TOKEN}{{30,64}}+",  # Google
+    _begins("gh[pousr]_") + r"[A-Za-z0-9]{20,255}+",  # GitHub
+    _begins("github_pat_") + r"[A-Za-z0-9_]{20,255}+",
+    _begins("glpat-") + rf"{_TOKEN}{{16,255}}+",  # GitLab
+    _begins("xox[abeoprs]-") + rf"{_TOKEN}{{10,512}}+",  # Slack
+    _begins("AKIA", "ASIA") + r"[A-Z0-9]{16}(?![A-Za-z0-9])",  # AWS
+    _begins("hf", "gsk", "r8", "nvapi", "pplx", "xai", "tgp_v1") + rf"[_-]{_TOKEN}{{24,512}}+",  # other model providers
     # JSON Web Token (RFC 7519): three parts in base64url, the first of which begins a JSON object.
-    rf"(?<![A-Za-z0-9_\-])eyJ{_TOKEN}{{8,8192}}+\.{_TOKEN}{{4,8192}}+(?:\.{_TOKEN}{{0,8192}}+)?",
+    _begins("eyJ", within=_WORD) + rf"{_TOKEN}{{8,8192}}+\.{_TOKEN}{{4,8192}}+(?:\.{_TOKEN}{{0,8192}}+)?",
 )
 # What is in the first group stays.
 _VALUES = (
-    rf"\b((?:Bearer|Basic)\s{{1,4}}+){_VALUE}[A-Za-z0-9._~+/=\-]{{8,8192}}+",  # RFC 6750, RFC 7617
+    # RFC 6750, RFC 7617
+    f"({_begins('Bearer', 'Basic', within='A-Za-z0-9_')}" + rf"\s{{1,4}}+){_VALUE}[A-Za-z0-9._~+/=\-]{{8,8192}}+",
     rf"((?:{_NAME})(?:{_QUOTE})?\s{{0,4}}+[:=]\s{{0,4}}+\\{{0,3}}[\"']){_VALUE}[^\"'\\\n]{{1,8192}}+",
     rf"((?:{_NAME})(?:{_QUOTE})?\s{{0,4}}+[:=]\s{{0,4}}+){_VALUE}[^\s\"'\\,;&<>(){{}}\[\]]{{4,8192}}+",
     r"(://[^\s/:@]{0,255}+:)(?!\[redacted\])[^\s/@]{1,255}+(?=@)",  # a password in a URL (RFC 3986)

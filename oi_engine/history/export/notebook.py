@@ -91,7 +91,7 @@ def groups(outputs: Iterable[dict[str, Any]]) -> list[str | dict[str, Any]]:
     for output in outputs:
         kind = output.get("output_type")
         if kind in ("stream", "error"):
-            text = joined(output.get("text", "")) if kind == "stream" else "\n".join(output.get("traceback", []))
+            text = joined(output.get("text", "")) if kind == "stream" else joined(output.get("traceback", []), "\n")
             if found and isinstance(found[-1], str):
                 found[-1] += text
             else:
@@ -101,9 +101,9 @@ def groups(outputs: Iterable[dict[str, Any]]) -> list[str | dict[str, Any]]:
     return found
 
 
-def joined(text: object) -> str:
+def joined(text: object, between: str = "") -> str:
     """A text of nbformat: one, or its lines."""
-    return "".join(map(str, text)) if isinstance(text, list) else str(text)
+    return between.join(map(str, text)) if isinstance(text, list) else str(text)
 
 
 def heading(head: Entry) -> str:
