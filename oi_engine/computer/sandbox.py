@@ -227,7 +227,8 @@ class Confinement:
         allowed = [path for path in self.sandbox.folders if os.path.exists(path)]
         for path in allowed:
             options += ["--bind", path, path]
-        for path in (f"{folder}/.git/hooks", f"{folder}/.git/config", *(f"{folder}/{name}" for name in GUARDED[1:])):
+        others = [name for name in guarded(folder) if name != ".git"]
+        for path in (f"{folder}/.git/hooks", f"{folder}/.git/config", *(f"{folder}/{name}" for name in others)):
             if path not in allowed and os.path.exists(path):
                 options += ["--ro-bind", path, path]
         for path, writes in self.shared:
@@ -263,7 +264,7 @@ class Confinement:
             # Whoever may write to the home folder may write what its owner runs next.
             return []
         options = ["--bind", folder, folder]
-        for name in GUARDED:
+        for name in guarded(folder):
             path = f"{folder}/{name}"
             if os.path.islink(path):
                 raise KernelFailed(
@@ -286,12 +287,21 @@ class Confinement:
         writable = [folder, "/private/tmp", "/private/var/folders", "/dev", *self.sandbox.folders, *own]
         rules = ["(version 1)", "(allow default)", "(deny file-write*)"]
         rules += [f"(allow file-write* (subpath {_lisp(path)}))" for path in writable]
-        rules += [f"(deny file-write* (subpath {_lisp(f'{folder}/{name}')}))" for name in GUARDED]
+        rules += [f"(deny file-write* (subpath {_lisp(f'{folder}/{name}')}))" for name in guarded(folder)]
         rules += [f"(deny file-read* file-write* (subpath {_lisp(path)}))" for path in hidden_paths()]
         rules += [f"(allow file-read* (subpath {_lisp(path)}))" for path, _ in self.shared]
         if not self.sandbox.network:
             rules += ["(deny network*)", "(allow network* (local unix))", "(allow network* (remote unix))"]
         return "\n".join(rules)
+
+
+def guarded(folder: str) -> list[str]:
+    """``GUARDED``, and what has one of these names in other letters, which may be the same to a file system."""
+    try:
+        there = [name for name in os.listdir(folder) if name.casefold() in GUARDED]
+    except OSError:
+        there = []
+    return sorted({*GUARDED, *there})
 
 
 def hidden_paths() -> list[str]:
