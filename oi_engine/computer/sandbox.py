@@ -278,6 +278,8 @@ class Confinement:
                 except OSError as error:
                     raise KernelFailed(f"{path} cannot be made ({error.strerror}), so it cannot be guarded.") from error
             options += ["--ro-bind", path, path]
+        for path in _programs_in(folder):
+            options += ["--ro-bind", path, path]
         return options
 
     def _profile(self) -> str:
@@ -287,7 +289,8 @@ class Confinement:
         writable = [folder, "/private/tmp", "/private/var/folders", "/dev", *self.sandbox.folders, *own]
         rules = ["(version 1)", "(allow default)", "(deny file-write*)"]
         rules += [f"(allow file-write* (subpath {_lisp(path)}))" for path in writable]
-        rules += [f"(deny file-write* (subpath {_lisp(f'{folder}/{name}')}))" for name in guarded(folder)]
+        kept = [*(f"{folder}/{name}" for name in guarded(folder)), *_programs_in(folder)]
+        rules += [f"(deny file-write* (subpath {_lisp(path)}))" for path in kept]
         rules += [f"(deny file-read* file-write* (subpath {_lisp(path)}))" for path in hidden_paths()]
         rules += [f"(allow file-read* (subpath {_lisp(path)}))" for path, _ in self.shared]
         if not self.sandbox.network:
@@ -334,6 +337,15 @@ def _programs_in_tmp() -> list[str]:
     """This program itself, where it lies under a folder that is replaced."""
     own = {os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, Path(__file__).parents[2])}
     return sorted(path for path in own if path.startswith(("/tmp/", "/run/")))
+
+
+def _programs_in(folder: str) -> list[str]:
+    """This program itself, where it is installed in the workspace: what code changed of it would run outside."""
+    packages = Path(__file__).parents[2]
+    own = {
+        os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, packages / "oi_engine", packages / "oi_lsp")
+    }
+    return sorted(path for path in own if path != folder and _holds(folder, path) and os.path.isdir(path))
 
 
 def _lisp(text: str) -> str:
