@@ -237,7 +237,8 @@ class Confinement:
         allowed = [path for path in self.sandbox.folders if os.path.exists(path)]
         for path in allowed:
             options += ["--bind", path, path]
-        for path in (f"{folder}/.git/hooks", f"{folder}/.git/config", *(f"{folder}/{name}" for name in GUARDED[1:])):
+        others = [name for name in guarded(folder) if name != ".git"]
+        for path in (f"{folder}/.git/hooks", f"{folder}/.git/config", *(f"{folder}/{name}" for name in others)):
             if path not in allowed and os.path.exists(path):
                 options += ["--ro-bind", path, path]
         for path, writes in self.shared:
@@ -273,7 +274,7 @@ class Confinement:
             # Whoever may write to the home folder may write what its owner runs next.
             return []
         options = ["--bind", folder, folder]
-        for name in GUARDED:
+        for name in guarded(folder):
             path = f"{folder}/{name}"
             if os.path.islink(path):
                 raise KernelFailed(
@@ -287,6 +288,8 @@ class Confinement:
                 except OSError as error:
                     raise KernelFailed(f"{path} cannot be made ({error.strerror}), so it cannot be guarded.") from error
             options += ["--ro-bind", path, path]
+        for path in _programs_in(folder):
+            options += ["--ro-bind", path, path]
         return options
 
     def _profile(self) -> str:
@@ -296,12 +299,22 @@ class Confinement:
         writable = [folder, "/private/tmp", "/private/var/folders", "/dev", *self.sandbox.folders, *own]
         rules = ["(version 1)", "(allow default)", "(deny file-write*)"]
         rules += [f"(allow file-write* (subpath {_lisp(path)}))" for path in writable]
-        rules += [f"(deny file-write* (subpath {_lisp(f'{folder}/{name}')}))" for name in GUARDED]
+        kept = [*(f"{folder}/{name}" for name in guarded(folder)), *_programs_in(folder)]
+        rules += [f"(deny file-write* (subpath {_lisp(path)}))" for path in kept]
         rules += [f"(deny file-read* file-write* (subpath {_lisp(path)}))" for path in hidden_paths()]
         rules += [f"(allow file-read* (subpath {_lisp(path)}))" for path, _ in self.shared]
         if not self.sandbox.network:
             rules += ["(deny network*)", "(allow network* (local unix))", "(allow network* (remote unix))"]
         return "\n".join(rules)
+
+
+def guarded(folder: str) -> list[str]:
+    """``GUARDED``, and what has one of these names in other letters, which may be the same to a file system."""
+    try:
+        there = [name for name in os.listdir(folder) if name.casefold() in GUARDED]
+    except OSError:
+        there = []
+    return sorted({*GUARDED, *there})
 
 
 def hidden_paths() -> list[str]:
@@ -334,6 +347,15 @@ def _programs_in_tmp() -> list[str]:
     """This program itself, where it lies under a folder that is replaced."""
     own = {os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, Path(__file__).parents[2])}
     return sorted(path for path in own if path.startswith(("/tmp/", "/run/")))
+
+
+def _programs_in(folder: str) -> list[str]:
+    """This program itself, where it is installed in the workspace: what code changed of it would run outside."""
+    packages = Path(__file__).parents[2]
+    own = {
+        os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, packages / "oi_engine", packages / "oi_lsp")
+    }
+    return sorted(path for path in own if path != folder and _holds(folder, path) and os.path.isdir(path))
 
 
 def _lisp(text: str) -> str:

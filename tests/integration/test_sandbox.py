@@ -176,6 +176,28 @@ async def test_what_others_run_of_the_workspace_cannot_be_changed(place: Path) -
     assert not (place / ".oi").is_symlink()
 
 
+async def test_this_program_cannot_be_changed_where_it_is_in_the_workspace(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Installed in the workspace's own environment, it would run outside of the sandbox at the next start."""
+    site = place / ".venv" / "lib"
+    site.mkdir(parents=True)
+    (site / "supervisor.py").write_text("ours")
+    monkeypatch.setattr(sys, "prefix", str(place / ".venv"))
+    await in_shell(place, "echo x > .venv/lib/supervisor.py; mv .venv v; rm -rf .venv; touch inside")
+    assert (site / "supervisor.py").read_text() == "ours"
+    assert (place / "inside").exists()
+
+
+async def test_other_letters_of_a_guarded_name_are_guarded_too(place: Path) -> None:
+    """A file system may take them for the same."""
+    for name in (".VSCode", ".Git", ".OI"):
+        (place / name).mkdir()
+        (place / name / "file").write_text("{}")
+    await in_shell(place, "for name in .VSCode .Git .OI; do echo x > $name/file; rm -rf $name; mv $name v; done; true")
+    assert [(place / name / "file").read_text() for name in (".VSCode", ".Git", ".OI")] == ["{}"] * 3
+
+
 async def test_what_is_missing_of_it_cannot_be_made(home: Path) -> None:
     bare = home / "bare"
     bare.mkdir()
