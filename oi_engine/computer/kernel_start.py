@@ -28,6 +28,7 @@ import asyncio
 import codecs
 import faulthandler
 import importlib.util
+import json
 import os
 import select
 import signal
@@ -331,6 +332,37 @@ def keep_line_numbers(lines: list[str]) -> list[str]:
     return lines
 
 
+def listen_by_path(thread_class: Any, connection_file: str) -> None:
+    """Take what forked children print by a socket in the folder of the kernel's others, where those have paths.
+
+    ipykernel would open a port on loopback for it, which every user of the machine can connect to.
+    """
+    with open(connection_file, encoding="utf-8") as file:
+        if json.load(file)["transport"] != "ipc":
+            return
+    import zmq
+    from zmq.eventloop.zmqstream import ZMQStream
+
+    address = f"ipc://{os.path.dirname(connection_file)}/p"
+
+    def set_up_pipe_in(thread: Any) -> None:
+        thread._pipe_uuid = os.urandom(16)
+        socket = thread.socket.context.socket(zmq.PULL)
+        socket.linger = 0
+        socket.bind(address)
+        thread._pipe_in = ZMQStream(socket, thread.io_loop)
+        thread._pipe_in.on_recv(thread._handle_pipe_msg)
+
+    def set_up_pipe_out(thread: Any) -> Any:
+        context = zmq.Context()  # the parent's does not work after a fork
+        socket = context.socket(zmq.PUSH)
+        socket.linger = 3000
+        socket.connect(address)
+        return context, socket
+
+    thread_class._setup_pipe_in, thread_class._setup_pipe_out = set_up_pipe_in, set_up_pipe_out
+
+
 def load_beside() -> tuple[Any, Any]:
     """``kernel_side.lines`` and ``.looks``, under a name that no package of the workspace has."""
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernel_side")
@@ -438,6 +470,7 @@ def main(connection_file: str, folder: str, stdout: int, stderr: int) -> None:
     written = lines.Written()
     output = Output(OutStream, folder, written)
     output.push_out_before(IOPubThread)
+    listen_by_path(IOPubThread, connection_file)
     app = configured(IPKernelApp)
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # else the debugger prints a warning into the first cell
     try:
