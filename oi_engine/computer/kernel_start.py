@@ -340,22 +340,23 @@ def listen_by_path(thread_class: Any, connection_file: str) -> None:
     with open(connection_file, encoding="utf-8") as file:
         if json.load(file)["transport"] != "ipc":
             return
-    import zmq
+    from zmq.constants import SocketType
     from zmq.eventloop.zmqstream import ZMQStream
+    from zmq.sugar.context import Context
 
     address = f"ipc://{os.path.dirname(connection_file)}/p"
 
     def set_up_pipe_in(thread: Any) -> None:
         thread._pipe_uuid = os.urandom(16)
-        socket = thread.socket.context.socket(zmq.PULL)
+        socket = thread.socket.context.socket(SocketType.PULL)
         socket.linger = 0
         socket.bind(address)
         thread._pipe_in = ZMQStream(socket, thread.io_loop)
         thread._pipe_in.on_recv(thread._handle_pipe_msg)
 
     def set_up_pipe_out(thread: Any) -> Any:
-        context = zmq.Context()  # the parent's does not work after a fork
-        socket = context.socket(zmq.PUSH)
+        context = Context()  # the parent's does not work after a fork
+        socket = context.socket(SocketType.PUSH)
         socket.linger = 3000
         socket.connect(address)
         return context, socket

@@ -16,9 +16,9 @@ from typing import Any
 
 import psutil
 import pytest
-import zmq
 import zmq.asyncio
 from jupyter_client.session import Session
+from zmq.constants import SocketType
 
 from oi_engine.computer.kernel import JupyterKernel, PythonKernel
 from oi_engine.computer.kernel_process import KernelSpec
@@ -75,10 +75,11 @@ def listeners(children: list[psutil.Process]) -> Iterator[str]:
     listening = {row[7] for row in _unix_rows() if int(row[3], 16) & 0x10000}  # __SO_ACCEPTCON
     for process in children:
         for connection in process.net_connections("all"):
+            place: Any = connection.laddr
             if connection.status == psutil.CONN_LISTEN:
-                yield f"{connection.laddr.ip}:{connection.laddr.port}"
-            elif isinstance(connection.laddr, str) and connection.laddr in listening:
-                yield connection.laddr
+                yield f"{place.ip}:{place.port}"
+            elif place in listening:
+                yield place
 
 
 def _unix_rows() -> list[list[str]]:
@@ -133,7 +134,7 @@ async def send_forged(connection: Mapping[str, Any], key: bytes, code: str) -> N
     context = zmq.asyncio.Context()
     try:
         for channel in ("shell", "control"):
-            socket = context.socket(zmq.DEALER)
+            socket = context.socket(SocketType.DEALER)
             socket.linger = 1000
             separator = "-" if connection["transport"] == "ipc" else ":"
             socket.connect(f"{connection['transport']}://{connection['ip']}{separator}{connection[f'{channel}_port']}")
