@@ -212,13 +212,15 @@ class ReplRuntime:
         live.probed.clear()
 
     async def close(self) -> None:
-        """End the process and everything that it started; where no cell runs it may clean up first."""
+        """End the process and all that it started. A cell that runs has died then; where none runs it may clean up."""
         live = self._live
         if live is not None and self._cell is None and live.process.alive:
             os.close(live.requests)
             live.requests = -1
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(live.process.wait_death(), _LEAVE_SECONDS)
+        elif live is not None:
+            await live.process.close()  # first: whoever reads the cell is told of its end
         await self._end()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -310,7 +312,10 @@ class ReplRuntime:
 
     def _begin(self, cell: _Cell, code: str) -> None:
         assert self._live is not None
-        cell.file.write_text(code, encoding="utf-8", errors="replace", newline="")
+        try:
+            cell.file.write_text(code, encoding="utf-8", errors="replace", newline="")
+        except OSError as error:
+            raise KernelFailed(f"The code could not be written to {cell.file}: {error.strerror}.") from error
         self._live.terminal.reset()
         self._queue.end_line()
         self._send(self._live, self._driver.request(cell.id, str(cell.file)))
