@@ -102,7 +102,7 @@ def events_of(kind: str, content: Mapping[str, Any]) -> list[RunEvent]:
     if kind == "oi_active_line":
         return [ActiveLine(content["line"])]
     if kind == "oi_spilled":
-        return [Spilled(content["omitted"], content["path"]), Text(content["tail"])]
+        return [Spilled(content["omitted"], content["path"], content["problem"]), Text(content["tail"])]
     return []
 
 

@@ -63,10 +63,14 @@ class InputTaken:
 
 @frozen
 class Spilled:
-    """The runtime itself cut output short: ``omitted`` characters are not in the stream; ``path`` holds the whole."""
+    """The runtime itself cut output short: ``omitted`` characters are not in the stream; ``path`` holds the whole.
+
+    Where there is a ``problem``, in words, the path holds a part of it, and may be empty.
+    """
 
     omitted: int
     path: str
+    problem: str = ""
 
 
 @frozen
