@@ -12,9 +12,7 @@ import fcntl
 import itertools
 import json
 import os
-import shutil
 import signal
-import tempfile
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
@@ -38,6 +36,7 @@ from oi_engine.computer.sandbox import Confinement, limit_passed
 from oi_engine.computer.supervised import Supervised, ending, start_supervised
 from oi_engine.computer.waiting import foreground_processes, foreground_waits
 from oi_engine.errors import KernelFailed, LanguageUnavailable, SessionBusy, UnknownInput
+from oi_engine.temporary import TemporaryFolder
 
 _FIRST_DESCRIPTOR = 60
 _START_SECONDS = 15.0
@@ -103,7 +102,7 @@ class ReplRuntime:
         self._env = dict(os.environ if env is None else env)
         self._live: _Live | None = None
         self._cell: _Cell | None = None
-        self._folder: Path | None = None
+        self._folder: TemporaryFolder | None = None
         self._cells = itertools.count(1)
         self._queue = EventQueue(self._resume)
         self._reading = False
@@ -223,7 +222,7 @@ class ReplRuntime:
             await live.process.close()  # first: whoever reads the cell is told of its end
         await self._end()
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.remove()
             self._folder = None
 
     # Starting and ending
@@ -278,8 +277,8 @@ class ReplRuntime:
 
     def _cells_folder(self) -> Path:
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="oi-"))
-        return self._folder
+            self._folder = TemporaryFolder("oi-cells-")
+        return self._folder.path
 
     async def _end(self) -> None:
         """End the process, if there is one, and let go of everything that belonged to it."""
@@ -486,10 +485,8 @@ class ReplRuntime:
         status, _, detail = rest.partition(" ")
         if cell.stopped:
             self._finish(cell, Finished("interrupted"))
-        elif status == "ok":
-            self._finish(cell, Finished("ok"))
         else:
-            self._finish(cell, Finished("error", detail))
+            self._finish(cell, Finished("ok") if status == "ok" else Finished("error", detail))
 
 
 def _close_all(descriptors: Sequence[int]) -> None:
