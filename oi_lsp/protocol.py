@@ -408,7 +408,13 @@ class KernelRestart(OfSession):
 @wire_type
 class SandboxAllow(OfSession):
     """Have the sandbox allow more, until the session ends. What runs in it starts afresh at its next run, and its
-    variables are gone then; the stream says so."""
+    variables are gone then; the stream says so.
+
+    After a run in which the sandbox seems to have stopped something, the stream has a message for the person, and then,
+    for a client that offers these choices, `{"role": "computer", "type": "command", "format": "sandbox", "parent": the
+    code's id, "content": {"paths": [{"path", "allow"}], "network"}}`: `allow` is the `path` to give to this command,
+    and null where it cannot be allowed; `network` is whether it was the network.
+    """
 
     path: str | None = wire("A file or folder, absolute, that code may write to.", default=None, limit=4096)
     network: bool = wire("Whether it may use the network.", default=False)

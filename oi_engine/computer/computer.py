@@ -131,7 +131,7 @@ class Computer:
                         if late.is_set():
                             yield Notice(f"It was stopped after {longest:,} seconds (`sandbox_limits.seconds`).")
                         if event.status != "ok" and (told := denials.told()):
-                            yield Notice(told)
+                            yield told
                     yield event
         finally:
             if timer:

@@ -11,8 +11,10 @@ import re
 
 from attrs import define, field
 
-from oi_engine.computer.runtime import RunEvent, Text
-from oi_engine.computer.sandbox import Sandbox
+from oi_engine.computer.runtime import Denied, RunEvent, Text
+from oi_engine.computer.sandbox import Allowed, Sandbox
+from oi_engine.errors import OiError
+from oi_engine.safety.sanitize import sanitize
 
 _LONGEST = 20_000
 """Characters of the end of the output that are looked at."""
@@ -44,24 +46,42 @@ class Denials:
         if isinstance(event, Text):
             self._end = (self._end + event.text)[-_LONGEST:]
 
-    def told(self) -> str:
-        """What seems to have been stopped, and how to allow it; empty where nothing does."""
-        lines = [f"the sandbox seems to have kept it from {path}" for path in self._paths()]
-        if not self._sandbox.network and _NETWORK.search(self._end):
-            lines.append("the sandbox has no network")
+    def told(self) -> Denied | None:
+        """What seems to have been stopped, and how to allow it; ``None`` where nothing does."""
+        end = sanitize(self._end)
+        paths = tuple((path, _allowable(path)) for path in self._paths(end))
+        network = not self._sandbox.network and _NETWORK.search(end) is not None
+        lines = [f"the sandbox seems to have kept it from {path}" for path, _ in paths]
+        lines += ["the sandbox has no network"] if network else []
         if not lines:
-            return ""
+            return None
         said = "; ".join(lines)
-        return (
-            f"{said[0].upper()}{said[1:]}. To allow it for this session: `%sandbox allow PATH` or `%sandbox allow "
-            "network` (the command oi.sandbox.allow); what runs is then started afresh, and variables go."
+        wanted = [*dict.fromkeys(allow for _, allow in paths if allow), *(["network"] if network else [])]
+        offer = " or ".join(f"`%sandbox allow {each}`" for each in wanted)
+        remedy = (
+            f"To allow it for this session: {offer} (the command oi.sandbox.allow); what runs is then started afresh, "
+            "and variables go. Or leave it so."
         )
+        text = f"{said[0].upper()}{said[1:]}. {remedy if wanted else 'It cannot be allowed.'}"
+        return Denied(text, paths, network)
 
-    def _paths(self) -> list[str]:
+    def _paths(self, end: str) -> list[str]:
         inside = (os.path.realpath(self._folder), "/tmp", "/proc", "/dev", *self._sandbox.folders)
-        found = (match for pattern in _PATHS for match in pattern.findall(self._end))
+        found = (match for pattern in _PATHS for match in pattern.findall(end))
         refused = (path for path in found if not any(_within(path, folder) for folder in inside) or _guarded(path))
         return list(dict.fromkeys(refused))[:_MOST]
+
+
+def _allowable(path: str) -> str:
+    """What would have to be allowed for a path: itself, or the nearest folder that is there; empty where that is not
+    to be had."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    try:
+        Allowed().with_folder(path)
+    except OiError:
+        return ""
+    return path
 
 
 def _within(path: str, folder: str) -> bool:

@@ -75,7 +75,7 @@ class OutputLimiter:
                 prompt = prompt or (self._tail.last_line() if self._holding else "")
                 return [*flushed, evolve(event, prompt=_brief(prompt, from_end=True))]
             case Notice(text):
-                return [*self._flush(), Notice(_brief(text))]
+                return [*self._flush(), evolve(event, text=_brief(text))]
             case Spilled():
                 return self._elsewhere_too(event)
             case Failure(name=name, message=message):

@@ -7,7 +7,7 @@ cells. It runs one cell at a time. It neither asks nor decides: whoever calls ``
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from attrs import frozen
 
@@ -78,6 +78,24 @@ class Notice:
     """A word for the person and the model (the kernel fell back to another Python, say)."""
 
     text: str
+
+
+@frozen
+class Denied(Notice):
+    """What a sandbox seems to have stopped, in words and for programs.
+
+    ``paths``: each with the file or folder that would have to be allowed for it, empty where none can be; ``network``:
+    whether it was the network.
+    """
+
+    paths: tuple[tuple[str, str], ...] = ()
+    network: bool = False
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """For programs: ``{"paths": [{"path": str, "allow": str | None}], "network": bool}``."""
+        paths = [{"path": path, "allow": allow or None} for path, allow in self.paths]
+        return {"paths": paths, "network": self.network}
 
 
 @frozen

@@ -18,6 +18,7 @@ from oi_engine.approval import Always, Cell, Gate, Grant, Proposal
 from oi_engine.computer.computer import Computer
 from oi_engine.computer.runtime import (
     ActiveLine,
+    Denied,
     Failure,
     Finished,
     InputRequest,
@@ -343,8 +344,7 @@ class Turn:
         told = await self._host.effects.after(look, block.message_id)
         self._note(told.words, block, recipient="user")
         if told.form is not None:
-            chunk = Chunk("computer", "command", "changes", told.form, id=new_id("m"), parent=block.message_id)
-            self._stream.put(chunk)
+            self._command("changes", told.form, block)
 
     def _show(self, event: RunEvent, block: Block) -> None:
         match event:
@@ -369,6 +369,8 @@ class Turn:
                 self._host.show_input(None)
             case Notice(text):
                 self._note(text, block, recipient="user")
+                if isinstance(event, Denied):
+                    self._command("sandbox", event.form, block)
             case _:
                 pass
 
@@ -401,6 +403,10 @@ class Turn:
         if text:
             parent = block.message_id if block else None
             self._write(Message("computer", "message", text, recipient=recipient, parent=parent))
+
+    def _command(self, form: str, content: Content, block: Block) -> None:
+        """The same for programs, which the transcript leaves out."""
+        self._stream.put(Chunk("computer", "command", form, content, id=new_id("m"), parent=block.message_id))
 
     def _write(self, message: Message) -> None:
         self._stream.open(

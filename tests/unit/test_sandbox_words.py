@@ -84,16 +84,37 @@ def test_what_was_stopped_is_told_from_the_output(output: str, told: list[str]) 
     denials = Denials(Sandbox("strict", False), "/w")
     for piece in output.partition(":"):
         denials.take(Text(piece))
-    said = denials.told()
-    assert bool(said) == bool(told)
-    for each in told:
-        assert each in said.partition("To allow")[0]
+    denied = denials.told()
+    assert (denied is not None) == bool(told)
+    if denied is not None:
+        assert [path for path, _ in denied.paths] == [each for each in told if each != "network"]
+        assert denied.network == ("network" in told)
+        assert all(each in denied.text for each in told)
+
+
+def test_what_can_be_allowed_is_offered() -> None:
+    denials = Denials(Sandbox("strict", False), "/w")
+    for path in ("/etc/passwd", "/etc/oi-nothing/file", "/nowhere"):
+        denials.take(Text(f"sh: {path}: Read-only file system\n"))
+    denied = denials.told()
+    assert denied is not None
+    assert denied.paths == (("/etc/passwd", "/etc/passwd"), ("/etc/oi-nothing/file", "/etc"), ("/nowhere", ""))
+    assert "`%sandbox allow /etc/passwd` or `%sandbox allow /etc` (the command" in denied.text
+    assert denied.form["paths"][2] == {"path": "/nowhere", "allow": None}
+
+
+def test_what_cannot_be_allowed_is_not_offered() -> None:
+    denials = Denials(Sandbox("strict", False), "/w")
+    denials.take(Text("sh: /\x1b[31mnowhere: Read-only file system\n"))
+    denied = denials.told()
+    assert denied is not None
+    assert denied.text == "The sandbox seems to have kept it from /nowhere. It cannot be allowed."
 
 
 def test_with_the_network_a_failure_of_it_is_not_the_sandboxes() -> None:
     denials = Denials(Sandbox("workspace", True), "/w")
     denials.take(Text("Network is unreachable"))
-    assert denials.told() == ""
+    assert denials.told() is None
 
 
 def test_a_limit_in_words() -> None:
