@@ -2,19 +2,63 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
 from pathlib import Path
 
+import pytest
+
+from oi_engine.computer import confined
 from oi_engine.computer.runtime import Finished
+from tests.integration.cells import DEADLINE
 from tests.integration.sandbox.inside import cell, in_shell, kernel
+
+# Doubles every few hundredths of a second, so that a machine that others use goes on; nothing in it ends by itself.
+BOMB = "bomb() { sleep 0.03; bomb & bomb & sleep 100; }; bomb; sleep 100"
 
 
 async def test_a_fork_bomb_is_ended_and_said(place: Path) -> None:
-    said = await in_shell(place, "bomb() { bomb | bomb & sleep 100; }; bomb; sleep 100", processes=120)
+    said = await in_shell(place, BOMB, processes=60)
     assert said.finished.status in ("died", "error")
     if os.geteuid() == 0:  # the kernel counts no processes for root: the supervisor does
-        passed = "more than 120 processes: the sandbox's limit, `sandbox_limits.processes`"
+        passed = "more than 60 processes: the sandbox's limit, `sandbox_limits.processes`"
         assert said.finished == Finished("died", passed)
+
+
+CONFINED = Path(confined.__file__).read_bytes()
+# Starts processes until it may not, and says how many there were.
+COUNT = """
+import subprocess
+made = []
+try:
+    while len(made) < 300:
+        made.append(subprocess.Popen(["sleep", "9"]))
+except OSError as error:
+    print(len(made), error.strerror)
+for process in made:
+    process.kill()
+    process.wait()
+"""
+
+
+async def test_to_whom_is_not_root_the_kernel_gives_no_more_processes() -> None:
+    """Another user starts what is first in a sandbox; nobody watches."""
+    python = shutil.which("python3", path="/usr/bin:/bin")
+    if os.geteuid() != 0 or python is None:
+        pytest.skip("only root can be another user, who needs a Python in /usr/bin")
+    other = ("setpriv", "--reuid=65533", "--regid=65533", "--clear-groups", python, "-I", "-S", "-")
+    process = await asyncio.create_subprocess_exec(
+        *(*other, "--processes=40", "--", python, "-I", "-c", COUNT),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        cwd="/",
+    )
+    async with asyncio.timeout(DEADLINE):
+        said, _ = await process.communicate(CONFINED)
+    made, _, why = said.decode().partition(" ")
+    assert 30 < int(made) < 41
+    assert why == "Resource temporarily unavailable\n"
 
 
 async def test_a_memory_bomb_of_many_processes_is_ended_and_said(place: Path) -> None:
