@@ -24,6 +24,7 @@ from attrs import asdict, frozen
 from oi_engine.computer.environment import choose_python
 from oi_engine.computer.languages import LANGUAGES, Language, available
 from oi_engine.computer.sandbox import look_for_sandbox
+from oi_engine.computer.syscalls import filter_program
 from oi_engine.models.discovery import discover
 from oi_engine.safety.scan import semgrep
 from oi_engine.safety.secrets import scrubbed, take_provider_keys
@@ -154,7 +155,10 @@ async def _sandbox(env: Mapping[str, str]) -> list[Fact]:
         detail = "bubblewrap, for `auto_run: sandboxed` and `sandbox`"
         return [Fact("Safety", "sandbox", False, detail, _install("bubblewrap", env))]
     problem = (await look_for_sandbox()).problem
-    return [Fact("Safety", "sandbox", not problem, problem or path or "sandbox-exec")]
+    holds = "limits are watched, cgroups are not used"
+    if sys.platform == "linux":
+        holds += f"; system calls are {'' if filter_program() else 'not '}filtered"
+    return [Fact("Safety", "sandbox", not problem, problem or f"{path or 'sandbox-exec'} ({holds})")]
 
 
 async def _scanner(env: Mapping[str, str]) -> list[Fact]:

@@ -180,9 +180,12 @@ class Confinement:
                 os.makedirs(folder, mode=0o700)
         return evolve(self, shared=(*self.shared, *((os.fspath(folder), writes) for folder, writes in folders)))
 
-    def command(self, argv: Iterable[str], *, told: int | None = None, tty: int | None = None) -> list[str]:
+    def command(
+        self, argv: Iterable[str], *, told: int | None = None, tty: int | None = None, filter_: int | None = None
+    ) -> list[str]:
         """The whole command line. ``told``: a descriptor to which the process id inside is written, as a line, just
         before the command begins. ``tty``: a descriptor of the terminal whose foreground the command becomes.
+        ``filter_``: one from which the filter of system calls is read (``syscalls``).
 
         Raises ``KernelFailed`` where the folder cannot be guarded.
         """
@@ -192,7 +195,8 @@ class Confinement:
         options = {"memory": self.memory, "processes": self.processes, "network": network, "told": told, "tty": tty}
         given = [f"--{name}={value}" for name, value in options.items() if value is not None]
         inner = [sys.executable, "-I", "-S", _CONFINED, *given, "--", *argv]
-        return ["bwrap", *self._namespaces(), *self._mounts(), "--chdir", self.folder, "--", *inner]
+        filtered = [] if filter_ is None else ["--seccomp", str(filter_)]
+        return ["bwrap", *self._namespaces(), *filtered, *self._mounts(), "--chdir", self.folder, "--", *inner]
 
     @property
     def watched(self) -> list[str]:
