@@ -25,6 +25,7 @@ from oi_engine.computer.container import container_problem
 from oi_engine.computer.environment import candidates, choose_python
 from oi_engine.computer.languages import LANGUAGES, Language, available
 from oi_engine.computer.sandbox import look_for_sandbox
+from oi_engine.computer.syscalls import filter_program
 from oi_engine.computer.virtual_environment import read_environment
 from oi_engine.models.discovery import discover
 from oi_engine.safety.programs import lies_in, path_outside
@@ -189,7 +190,10 @@ async def _sandbox(folder: Path, env: Mapping[str, str]) -> list[Fact]:
         detail = "bubblewrap, for `auto_run: sandboxed` and `sandbox`"
         return [Fact("Safety", "sandbox", False, detail, _install("bubblewrap", env))]
     problem = (await look_for_sandbox(folder)).problem
-    return [Fact("Safety", "sandbox", not problem, problem or path or "sandbox-exec")]
+    holds = "limits are watched, cgroups are not used"
+    if sys.platform == "linux":
+        holds += f"; system calls are {'' if filter_program() else 'not '}filtered"
+    return [Fact("Safety", "sandbox", not problem, problem or f"{path or 'sandbox-exec'} ({holds})")]
 
 
 async def _scanner(folder: Path, env: Mapping[str, str]) -> list[Fact]:

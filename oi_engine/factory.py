@@ -41,6 +41,7 @@ from oi_engine.session.session import Session
 from oi_engine.settings import Resolved, Settings
 from oi_engine.settings.layers import Layer, resolve
 from oi_engine.settings.tree import ChangesSettings, get, names
+from oi_engine.temporary import remove_left_over
 
 if TYPE_CHECKING:
     from oi_engine.changes.workspace import Workspace
@@ -108,7 +109,7 @@ class Engine:
         follow(await live.watch(follow))
         if engine.settings.conversation_history:
             engine.history = history_path(engine.settings)
-        await asyncio.to_thread(clean_spill_folders)
+        await asyncio.to_thread(_clean_up)
         return engine
 
     # --- settings ----------------------------------------------------------------------------------------------
@@ -432,6 +433,12 @@ def preload() -> None:
     import_module("oi_engine.computer.kernel")
     import_module("oi_engine.computer.repl")
     import_module("oi_engine.models.catalog")
+
+
+def _clean_up() -> None:
+    """Remove what is old of long output, and what processes that were killed have left."""
+    clean_spill_folders()
+    remove_left_over()
 
 
 def history_path(settings: Settings) -> Path:

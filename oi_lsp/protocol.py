@@ -417,7 +417,12 @@ class KernelRestart(OfSession):
 @wire_type
 class SandboxAllow(OfSession):
     """Have the sandbox allow more, until the session ends. What runs in it starts afresh at its next run, and its
-    variables are gone then; the stream says so."""
+    variables are gone then; the stream says so.
+
+    After a run in which the sandbox seems to have stopped something, the stream has a message for the person, and then,
+    for a client that offers it, `{"role": "computer", "type": "command", "format": "denied", "parent": the code's id,
+    "content": {"paths": [text], "network": truth}}`: what of it one may simply allow.
+    """
 
     path: str | None = wire("A file or folder, absolute, that code may write to.", default=None, limit=4096)
     network: bool = wire("Whether it may use the network.", default=False)

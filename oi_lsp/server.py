@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_HEADERS = b"content-"
 _LAST_RESORT = 4.0
 
 
@@ -60,24 +59,15 @@ def serve_stdio(load: EngineLoader = load_engine) -> int:
 def serve_tcp(port: int, load: EngineLoader = load_engine) -> int:
     """Serve the first client that connects to the port on loopback, and end with it. Answers the exit code.
 
-    A connection that does not begin with a header of LSP is closed: a web page can make a browser connect to any port
-    of this machine, but not make it say that.
+    Which client that may be: see ``loopback``.
     """
+    from oi_lsp.loopback import accept
+
     with socket.create_server(("127.0.0.1", port)) as listener:
         log.warning("Waiting for a client on 127.0.0.1:%d.", listener.getsockname()[1])
-        connection = _client(listener)
+        connection = accept(listener)
     with connection:
         return _serve(connection.recv, connection.send, load)
-
-
-def _client(listener: socket.socket) -> socket.socket:
-    while True:
-        connection, address = listener.accept()
-        begin = connection.recv(len(_HEADERS), socket.MSG_PEEK)
-        if begin and _HEADERS.startswith(begin.lower()):
-            return connection
-        log.warning("Closed a connection from port %d that does not speak LSP.", address[1])
-        connection.close()
 
 
 def _serve(read: Callable[[int], bytes], write: Callable[[memoryview], int], load: EngineLoader) -> int:

@@ -131,9 +131,7 @@ class Computer:
                         if late.is_set():
                             yield Notice(f"It was stopped after {longest:,} seconds (`sandbox_limits.seconds`).")
                         if event.status != "ok" and (told := denials.told()):
-                            yield Notice(told)
-                            if (allowable := denials.allowable()) is not None:
-                                yield allowable
+                            yield told
                     yield event
         finally:
             if timer:

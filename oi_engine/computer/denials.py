@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 
 from attrs import define, field
 
 from oi_engine.computer.runtime import Denied, RunEvent, Text
 from oi_engine.computer.sandbox import CONTAINER, GUARDED, Allowed, Sandbox, hidden_paths
 from oi_engine.errors import OiError
+from oi_engine.safety.sanitize import sanitize
 
 _LONGEST = 20_000
 """Characters of the end of the output that are looked at."""
@@ -47,50 +49,43 @@ class Denials:
         if isinstance(event, Text):
             self._end = (self._end + event.text)[-_LONGEST:]
 
-    def told(self) -> str:
-        """What seems to have been stopped, and how to allow it; empty where nothing does."""
-        if self._sandbox.level == CONTAINER:
-            return self._told_of_container()
-        lines = [f"the sandbox seems to have kept it from {path}" for path in self._paths()]
-        if self._needs_network():
-            lines.append("the sandbox has no network")
-        if not lines:
-            return ""
-        said = "; ".join(lines)
-        return (
-            f"{said[0].upper()}{said[1:]}. To allow it for this session: `%sandbox allow PATH` or `%sandbox allow "
-            "network` (the command oi.sandbox.allow); what runs is then started afresh, and variables go."
-        )
-
-    def allowable(self) -> Denied | None:
-        """What of it one may simply allow; ``None`` where nothing is, as in a container.
+    def told(self) -> Denied | None:
+        """What seems to have been stopped, and what of it one may simply allow; ``None`` where nothing does.
 
         A path that is not there is allowed by its folder. What the sandbox keeps from code for a reason of its own
-        (keys, what other programs run or believe) is not among it: who wants that names it.
+        (keys, what other programs run or believe) is not among what is offered: who wants that names it.
         """
+        end = sanitize(self._end)
+        refused = self._paths(end)
         if self._sandbox.level == CONTAINER:
+            return _told_of_container(refused) if refused else None
+        network = not self._sandbox.network and _NETWORK.search(end) is not None
+        lines = [f"the sandbox seems to have kept it from {path}" for path in refused]
+        lines += ["the sandbox has no network"] if network else []
+        if not lines:
             return None
-        wanted = dict.fromkeys(found for path in self._paths() if (found := _allowable(path)))
-        denied = Denied(tuple(wanted), self._needs_network())
-        return denied if denied != Denied() else None
-
-    def _needs_network(self) -> bool:
-        return not self._sandbox.network and _NETWORK.search(self._end) is not None
-
-    def _told_of_container(self) -> str:
-        if not (refused := self._paths()):
-            return ""
-        paths = ", ".join(refused)
-        return (
-            f"The container seems to have kept it from {paths}. What is in it, and what may be written, is "
-            "said where it is started (docs/docker.md)."
+        said = "; ".join(lines)
+        allowable = tuple(dict.fromkeys(found for path in refused if (found := _allowable(path))))
+        wanted = [*allowable, *(["network"] if network else [])] or ["PATH"]
+        commands = " or ".join(f"`%sandbox allow {each}`" for each in wanted)
+        text = (
+            f"{said[0].upper()}{said[1:]}. To allow it for this session: {commands} (the command oi.sandbox.allow); what "
+            "runs is then started afresh, and variables go. Or leave it so."
         )
+        return Denied(text, allowable, network)
 
-    def _paths(self) -> list[str]:
+    def _paths(self, end: str) -> list[str]:
         inside = (os.path.realpath(self._folder), *_SCRATCH, *self._sandbox.folders)
-        found = (match for pattern in _PATHS for match in pattern.findall(self._end))
+        found = (match for pattern in _PATHS for match in pattern.findall(end))
         refused = (path for path in found if not any(_within(path, folder) for folder in inside) or _guarded(path))
         return list(dict.fromkeys(refused))[:_MOST]
+
+
+def _told_of_container(refused: Sequence[str]) -> Denied:
+    return Denied(
+        f"The container seems to have kept it from {', '.join(refused)}. What is in it, and what may be written, is "
+        "said where it is started (docs/docker.md)."
+    )
 
 
 def _within(path: str, folder: str) -> bool:

@@ -120,8 +120,8 @@ def events_of(kind: str, content: Mapping[str, Any]) -> list[RunEvent]:
     if kind == "oi_active_line":
         return [ActiveLine(_counted(content["line"]))]
     if kind == "oi_spilled":
-        omitted = _counted(content["omitted"])
-        return [Spilled(omitted or 0, _text(content["path"])), Text(_text(content["tail"]))]
+        omitted, problem = _counted(content["omitted"]) or 0, _text(content.get("problem", ""))
+        return [Spilled(omitted, _text(content["path"]), problem), Text(_text(content["tail"]))]
     return []
 
 

@@ -6,8 +6,6 @@ import asyncio
 import codecs
 import contextlib
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
@@ -16,6 +14,7 @@ from attrs import frozen
 
 from oi_engine.computer.sandbox import Confinement, limit_passed
 from oi_engine.computer.supervised import Supervised, start_supervised
+from oi_engine.temporary import TemporaryFolder, temporary_parents
 
 Stream = Literal["stdout", "stderr"]
 
@@ -58,9 +57,8 @@ class RuntimeFolder:
     """A folder of the person's alone (mode 0700) with a path short enough for sockets, where the system has one."""
 
     def __init__(self) -> None:
-        wanted = os.environ.get("XDG_RUNTIME_DIR", "")
-        parent = wanted if os.path.isabs(wanted) and os.access(wanted, os.W_OK | os.X_OK) else None
-        self.path = Path(tempfile.mkdtemp(prefix="oi-", dir=parent))
+        self._folder = TemporaryFolder("oi-kernel-", temporary_parents()[0])
+        self.path = self._folder.path
         self.sockets = self.path / "k"
 
     @property
@@ -70,7 +68,7 @@ class RuntimeFolder:
 
     async def remove(self) -> None:
         """Delete the folder and what is in it."""
-        await asyncio.to_thread(shutil.rmtree, self.path, ignore_errors=True)
+        await asyncio.to_thread(self._folder.remove)
 
 
 class _Output:

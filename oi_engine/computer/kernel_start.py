@@ -17,9 +17,10 @@ characters from 0).
 Beside Jupyter's messages, two of our own go out on iopub, with the cell's request as their parent:
 
 - ``oi_active_line`` ``{"line": int}``: the line of the cell, from 1, that runs now; only changes are sent;
-- ``oi_spilled`` ``{"omitted": int, "path": str, "tail": str}``: the cell printed more than ``TEXT_LIMIT`` characters;
-  ``path`` holds all of it, ``tail`` its end, ``omitted`` is how many characters lie between what was sent before and
-  the tail. Sent at the end of the cell, and before a traceback.
+- ``oi_spilled`` ``{"omitted": int, "path": str, "tail": str, "problem": str}``: the cell printed more than
+  ``TEXT_LIMIT`` characters; ``path`` holds all of it, or what ``problem`` has left of it, ``tail`` its end, ``omitted``
+  is how many characters lie between what was sent before and the tail. Sent at the end of the cell, and before a
+  traceback.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import faulthandler
 import importlib.util
 import os
 import select
+import shutil
 import signal
 import sys
 import threading
@@ -46,7 +48,8 @@ LATE_LIMIT = 64_000
 TAIL = PIECE = 64_000
 """Characters of the end that are sent after all; characters of one message at most."""
 SPILL_LIMIT = 2_000_000_000
-"""Characters that the file takes; what comes after is dropped."""
+SPILL_SHARE = 4
+"""The file takes so many bytes at most, and no more than this part of what is free on its disk."""
 RICH_LIMIT = 8_000_000
 """Characters of images and markup that a cell sends; the rest goes to files."""
 VALUE_LIMIT = 256_000
@@ -63,30 +66,24 @@ class Cap:
 
     def __init__(self, limit: int, folder: str | None) -> None:
         self._room, self._folder = limit, folder
-        self._total = 0
         self._path = ""
         self._head: list[str] = []
         self._file: Any = None
+        self._left = 0
+        self._problem = ""
         self._kept_back = 0
         self._tail = ""
 
     def take(self, text: str) -> str:
         """The part of ``text`` that may be sent."""
-        self._total += len(text)
         sent, rest = text[: self._room], text[self._room :]
         self._room -= len(sent)
         if self._folder is None:
             return sent
-        if rest and self._file is None:
-            self._path = new_path(self._folder, "output", "txt")
-            self._file = open(self._path, "w", encoding="utf-8", newline="")  # noqa: SIM115
-            self._file.writelines(self._head)
-            self._head = []
-        if self._file is None:
+        if rest or self._path:
+            self._keep(text)
+        else:
             self._head.append(sent)
-            return sent
-        if self._total <= SPILL_LIMIT:
-            self._file.write(text)
         self._kept_back += len(rest)
         self._tail = (self._tail + rest[-TAIL:])[-TAIL:]
         return sent
@@ -95,17 +92,41 @@ class Cap:
         """The content of ``oi_spilled`` for what was kept back since the last time."""
         if not self._kept_back:
             return None
-        self._file.flush()
+        self._do(self._file.flush)
         content = {"omitted": self._kept_back - len(self._tail), "path": self._path, "tail": self._tail}
         self._kept_back, self._tail = 0, ""
-        return content
+        return {**content, "problem": self._problem}
 
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
-            if self._total > SPILL_LIMIT:
-                self._file.write(f"\n({SPILL_LIMIT:,} characters are kept at most; the rest is not here)\n")
-            self._file.close()
+            self._do(self._file.close)
+
+    def _keep(self, text: str) -> None:
+        if not self._path:
+            self._do(self._open)
+            self._head = []
+        size = len(text.encode())
+        if not self._problem and size > self._left:
+            self._problem = "it takes no more"
+        self._left -= size
+        self._do(lambda: self._file.write(text))
+
+    def _open(self) -> None:
+        assert self._folder is not None
+        self._path = new_path(self._folder, "output", "txt")
+        self._left = min(SPILL_LIMIT, shutil.disk_usage(self._folder).free // SPILL_SHARE)
+        self._file = open(self._path, "w", encoding="utf-8", newline="")  # noqa: SIM115
+        self._file.writelines(self._head)
+
+    def _do(self, step: Callable[[], object]) -> None:
+        """Do something with the file. A failure costs the file, and is told; it is no failure of the program."""
+        if self._problem:
+            return
+        try:
+            step()
+        except OSError as error:
+            self._problem = error.strerror or type(error).__name__
 
 
 def new_path(folder: str, stem: str, suffix: str) -> str:
@@ -297,8 +318,8 @@ class Bounds:
                 self._room -= len(value)
                 kept[mime] = value
             else:
-                path = self._keep(value, mime.split("/")[-1].split("+")[0])
-                kept["text/plain"] += f"\n({len(value):,} characters of {mime} are too much to show: see {path})"
+                where = self._keep(value, mime.split("/")[-1].split("+")[0])
+                kept["text/plain"] += f"\n({len(value):,} characters of {mime} are too much to show; {where})"
         return kept
 
     def _cut(self, value: Any) -> Any:
@@ -311,16 +332,20 @@ class Bounds:
         value = sound(value)
         if len(value) <= VALUE_LIMIT:
             return value
-        path = self._keep(value, "txt")
+        where = self._keep(value, "txt")
         half = VALUE_LIMIT // 2
-        between = f"\n… {len(value) - 2 * half:,} characters left out; the whole is in {path} …\n"
+        between = f"\n… {len(value) - 2 * half:,} characters left out; {where} …\n"
         return value[:half] + between + value[-half:]
 
     def _keep(self, value: str, suffix: str) -> str:
-        path = new_path(self._folder, "value", suffix)
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            file.write(value)
-        return path
+        """Write it to a file; where it is then, in words."""
+        try:
+            path = new_path(self._folder, "value", suffix)
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                file.write(value)
+        except OSError as error:
+            return f"the whole could not be kept ({error.strerror})"
+        return f"the whole is in {path}"
 
 
 def keep_line_numbers(lines: list[str]) -> list[str]:
@@ -331,14 +356,14 @@ def keep_line_numbers(lines: list[str]) -> list[str]:
     return lines
 
 
-def load_beside() -> tuple[Any, Any]:
-    """``kernel_side.lines`` and ``.looks``, under a name that no package of the workspace has."""
+def load_beside() -> list[Any]:
+    """``kernel_side``'s ``lines``, ``looks`` and ``forked``, under a name that no package of the workspace has."""
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernel_side")
     path = os.path.join(folder, "__init__.py")
     spec: Any = importlib.util.spec_from_file_location("_oi_kernel_side", path, submodule_search_locations=[folder])
     package = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(package)
-    return importlib.import_module(f"{spec.name}.lines"), importlib.import_module(f"{spec.name}.looks")
+    return [importlib.import_module(f"{spec.name}.{name}") for name in ("lines", "looks", "forked")]
 
 
 def prepare(kernel: Any, output: Output, bounds: Bounds, active: Any) -> None:
@@ -434,10 +459,11 @@ def main(connection_file: str, folder: str, stdout: int, stderr: int) -> None:
     ZMQInteractiveShell._tee = lambda self, channel: nullcontext()
     kept = {"ename": "", "evalue": "", "traceback": []}
     ZMQInteractiveShell._format_exception_for_storage = lambda self, *_: kept
-    lines, looks = load_beside()
+    lines, looks, forked = load_beside()
     written = lines.Written()
     output = Output(OutStream, folder, written)
     output.push_out_before(IOPubThread)
+    forked.listen_by_path(IOPubThread, connection_file)
     app = configured(IPKernelApp)
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # else the debugger prints a warning into the first cell
     try:

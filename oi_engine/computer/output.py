@@ -75,9 +75,9 @@ class OutputLimiter:
                 prompt = prompt or (self._tail.last_line() if self._holding else "")
                 return [*flushed, evolve(event, prompt=_brief(prompt, from_end=True))]
             case Notice(text):
-                return [*self._flush(), Notice(_brief(text))]
-            case Spilled(omitted, path):
-                return self._elsewhere_too(omitted, path)
+                return [*self._flush(), evolve(event, text=_brief(text))]
+            case Spilled():
+                return self._elsewhere_too(event)
             case Failure(name=name, message=message):
                 return [*self._flush(), evolve(event, name=_brief(name), message=_brief(message))]
             case Finished(detail=detail):
@@ -137,21 +137,23 @@ class OutputLimiter:
         self._tail.push(stream, text)
         return events
 
-    def _elsewhere_too(self, omitted: int, path: str) -> list[RunEvent]:
+    def _elsewhere_too(self, spilled: Spilled) -> list[RunEvent]:
         """The runtime cut the output here and has the whole in a file of its own, so that ours has no use."""
         events = self._flush()
-        self._spilled += omitted
-        path = _brief(path)
-        if path not in self._elsewhere:
-            self._elsewhere.append(path)
+        self._spilled += spilled.omitted
+        path, problem = _brief(spilled.path), _brief(spilled.problem)
+        where = f"the whole output is in {path}"
+        if problem:
+            where = f"a part of it is in {path} ({problem})" if path else f"they could not be kept ({problem})"
+        if where not in self._elsewhere:
+            self._elsewhere.append(where)
         self._holding = True  # what comes now belongs after the line that says what is missing
         self._shown.clear()
         self._file.discard()
         return events
 
     def _marker(self, omitted: int) -> str:
-        place = " and ".join(self._elsewhere)
-        where = f"the whole output is in {place}" if place else self._file.describe()
+        where = " and ".join(self._elsewhere) or self._file.describe()
         return f"{chr(10) if self._line_open else ''}… {omitted:,} characters left out; {where} …\n"
 
 

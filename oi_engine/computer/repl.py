@@ -13,9 +13,7 @@ import itertools
 import json
 import os
 import re
-import shutil
 import signal
-import tempfile
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
@@ -39,6 +37,7 @@ from oi_engine.computer.sandbox import Confinement, limit_passed
 from oi_engine.computer.supervised import Supervised, ending, start_supervised
 from oi_engine.computer.waiting import foreground_processes, foreground_waits
 from oi_engine.errors import KernelFailed, LanguageUnavailable, SessionBusy, UnknownInput
+from oi_engine.temporary import TemporaryFolder
 
 _FIRST_DESCRIPTOR = 60
 _START_SECONDS = 15.0
@@ -105,7 +104,7 @@ class ReplRuntime:
         self._env = dict(os.environ if env is None else env)
         self._live: _Live | None = None
         self._cell: _Cell | None = None
-        self._folder: Path | None = None
+        self._folder: TemporaryFolder | None = None
         self._cells = itertools.count(1)
         self._queue = EventQueue(self._resume)
         self._reading = False
@@ -214,16 +213,18 @@ class ReplRuntime:
         live.probed.clear()
 
     async def close(self) -> None:
-        """End the process and everything that it started; where no cell runs it may clean up first."""
+        """End the process and all that it started. A cell that runs has died then; where none runs it may clean up."""
         live = self._live
         if live is not None and self._cell is None and live.process.alive:
             os.close(live.requests)
             live.requests = -1
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(live.process.wait_death(), _LEAVE_SECONDS)
+        elif live is not None:
+            await live.process.close()  # first: whoever reads the cell is told of its end
         await self._end()
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.remove()
             self._folder = None
 
     # Starting and ending
@@ -278,8 +279,8 @@ class ReplRuntime:
 
     def _cells_folder(self) -> Path:
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="oi-"))
-        return self._folder
+            self._folder = TemporaryFolder("oi-cells-")
+        return self._folder.path
 
     async def _end(self) -> None:
         """End the process, if there is one, and let go of everything that belonged to it."""
@@ -312,7 +313,10 @@ class ReplRuntime:
 
     def _begin(self, cell: _Cell, code: str) -> None:
         assert self._live is not None
-        cell.file.write_text(code, encoding="utf-8", errors="replace", newline="")
+        try:
+            cell.file.write_text(code, encoding="utf-8", errors="replace", newline="")
+        except OSError as error:
+            raise KernelFailed(f"The code could not be written to {cell.file}: {error.strerror}.") from error
         self._live.terminal.reset()
         self._queue.end_line()
         self._send(self._live, self._driver.request(cell.id, str(cell.file)))
@@ -483,10 +487,8 @@ class ReplRuntime:
         status, _, detail = rest.partition(" ")
         if cell.stopped:
             self._finish(cell, Finished("interrupted"))
-        elif status == "ok":
-            self._finish(cell, Finished("ok"))
         else:
-            self._finish(cell, Finished("error", detail))
+            self._finish(cell, Finished("ok") if status == "ok" else Finished("error", detail))
 
 
 def _close_all(descriptors: Sequence[int]) -> None:

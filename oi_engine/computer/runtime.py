@@ -63,10 +63,14 @@ class InputTaken:
 
 @frozen
 class Spilled:
-    """The runtime itself cut output short: ``omitted`` characters are not in the stream; ``path`` holds the whole."""
+    """The runtime itself cut output short: ``omitted`` characters are not in the stream; ``path`` holds the whole.
+
+    Where there is a ``problem``, in words, the path holds a part of it, and may be empty.
+    """
 
     omitted: int
     path: str
+    problem: str = ""
 
 
 @frozen
@@ -77,9 +81,9 @@ class Notice:
 
 
 @frozen
-class Denied:
-    """What a sandbox seems to have stopped and may be asked to allow: writing to ``paths``, which are there, and the
-    network. Comes after the ``Notice`` that says so in words.
+class Denied(Notice):
+    """What a sandbox seems to have stopped, in words, and what of it may be asked for: writing to ``paths``, which are
+    there, and the network.
     """
 
     paths: tuple[str, ...] = ()

@@ -7,7 +7,8 @@ in one folder: ``start_supervised`` puts its command line before the process's o
   own settings and conversations not at all (``HIDDEN``);
 - of the workspace ``.git``, ``.vscode`` and ``.oi`` read-only (``GUARDED``): what is written there is run by others;
 - its own processes alone (PID, IPC and UTS namespaces, a new ``/proc`` and ``/dev``), no capability, no further user
-  namespace, none of this program's descriptors, no socket under ``/run``;
+  namespace, none of this program's descriptors, no socket under ``/run``, and none elsewhere at which a program listens
+  when it is started, but for those in the workspace;
 - the network in ``workspace`` unless that is off, and never in ``strict``.
 
 ``confined.py`` runs inside first: it sets the limits that the kernel counts for a process; ``supervisor.py`` watches
@@ -22,6 +23,7 @@ import asyncio
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -189,9 +191,12 @@ class Confinement:
                 os.makedirs(folder, mode=0o700)
         return evolve(self, shared=(*self.shared, *((os.fspath(folder), writes) for folder, writes in folders)))
 
-    def command(self, argv: Iterable[str], *, told: int | None = None, tty: int | None = None) -> list[str]:
+    def command(
+        self, argv: Iterable[str], *, told: int | None = None, tty: int | None = None, filter_: int | None = None
+    ) -> list[str]:
         """The whole command line. ``told``: a descriptor to which the process id inside is written, as a line, just
         before the command begins. ``tty``: a descriptor of the terminal whose foreground the command becomes.
+        ``filter_``: one from which the filter of system calls is read (``syscalls``).
 
         Raises ``KernelFailed`` where the folder cannot be guarded.
         """
@@ -201,7 +206,17 @@ class Confinement:
         options = {"memory": self.memory, "processes": self.processes, "network": network, "told": told, "tty": tty}
         given = [f"--{name}={value}" for name, value in options.items() if value is not None]
         inner = [sys.executable, "-I", "-S", _CONFINED, *given, "--", *argv]
-        return [self._bubblewrap(), *self._namespaces(), *self._mounts(), "--chdir", self.folder, "--", *inner]
+        filtered = [] if filter_ is None else ["--seccomp", str(filter_)]
+        return [
+            self._bubblewrap(),
+            *self._namespaces(),
+            *filtered,
+            *self._mounts(),
+            "--chdir",
+            self.folder,
+            "--",
+            *inner,
+        ]
 
     @property
     def watched(self) -> list[str]:
@@ -231,9 +246,12 @@ class Confinement:
         """Later ones lie over earlier ones."""
         folder = os.path.realpath(self.folder)
         hidden = hidden_paths()
-        options = [*self._system(), *self._workspace(folder)]
+        workspace = self._workspace(folder)
+        options = [*self._system(), *workspace]
         for path in hidden:
             options += _hide(path)
+        for path in sockets_outside(folder if workspace else None):
+            options += ["--ro-bind", os.devnull, path]
         allowed = [path for path in self.sandbox.folders if os.path.exists(path)]
         for path in allowed:
             options += ["--bind", path, path]
@@ -323,6 +341,30 @@ def hidden_paths() -> list[str]:
     wanted = [*(home / name for home in _homes() for name in HIDDEN), *own, *map(Path, HIDDEN_SERVICES)]
     found = (os.path.realpath(path) for path in wanted if os.path.exists(path))
     return sorted(dict.fromkeys(path for path in found if path not in ("/", os.devnull)))
+
+
+def sockets_outside(workspace: str | None) -> list[str]:
+    """Where programs listen now, but for what is in the workspace or out of sight already.
+
+    A read-only file system keeps nobody from connecting to a socket in it.
+    """
+    try:
+        with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as table:
+            # Num RefCount Protocol Flags Type St Inode Path, see proc(5); a path may hold blanks.
+            rows = [line.rstrip("\n").split(None, 7) for line in table]
+    except OSError:
+        return []
+    named = {row[7] for row in rows if len(row) == 8 and row[7].startswith("/")}
+    left = ("/run", "/tmp", "/var/tmp", "/dev", "/proc", *hidden_paths(), *([workspace] if workspace else []))
+    real = {os.path.realpath(path) for path in named if _is_socket(path)}
+    return sorted(path for path in real if not any(_holds(place, path) for place in left))
+
+
+def _is_socket(path: str) -> bool:
+    try:
+        return stat.S_ISSOCK(os.stat(path).st_mode)
+    except OSError:
+        return False  # it was removed, or cannot be reached
 
 
 def _holds(folder: str, path: str) -> bool:

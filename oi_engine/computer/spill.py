@@ -15,6 +15,10 @@ import platformdirs
 
 MAX_AGE = 7 * 24 * 3600.0
 """Seconds after its last change when a session's folder is cleaned away."""
+MAX_TOTAL = 4 << 30
+"""Bytes that all sessions' folders may have when a server starts: those that changed last are kept."""
+SHARE = 4
+"""A file takes no more than this part of what is free on its disk."""
 
 _log = logging.getLogger(__name__)
 _BUFFER = 1 << 16
@@ -33,32 +37,41 @@ def spill_folder(session_id: str, root: Path | None = None) -> Path:
     return (root or spill_root()) / name
 
 
-def clean_spill_folders(root: Path | None = None, *, max_age: float = MAX_AGE) -> int:
-    """Remove the folders in which nothing has changed for ``max_age`` seconds; how many. Never raises.
+def clean_spill_folders(root: Path | None = None, *, max_age: float = MAX_AGE, max_total: int = MAX_TOTAL) -> int:
+    """Remove the folders in which nothing has changed for ``max_age`` seconds, and the oldest of the others while all
+    have more than ``max_total`` bytes; how many. Never raises.
 
     It reads the disk: call it in a thread where an event loop runs.
     """
-    removed = 0
+    removed = total = 0
     oldest = time.time() - max_age
     try:
         with os.scandir(root or spill_root()) as entries:
             folders = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
     except OSError:
         return 0  # there is none yet, or it cannot be read
-    for folder in folders:
+    for changed, size, folder in sorted(filter(None, map(_looked_at, folders)), reverse=True):
+        total += size
+        if changed >= oldest and total <= max_total:
+            continue
         try:
-            if _last_change(folder) < oldest:
-                shutil.rmtree(folder)
-                removed += 1
+            shutil.rmtree(folder)
+            removed += 1
         except OSError as error:
             _log.warning("%s could not be cleaned: %s", folder, error.strerror)
     return removed
 
 
-def _last_change(folder: Path) -> float:
-    with os.scandir(folder) as entries:
-        times = [entry.stat(follow_symlinks=False).st_mtime for entry in entries]
-    return max([*times, folder.stat(follow_symlinks=False).st_mtime])
+def _looked_at(folder: Path) -> tuple[float, int, Path] | None:
+    """When it changed last, and how many bytes its files have; ``None`` where it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [entry.stat(follow_symlinks=False) for entry in entries]
+        changed = max(stat.st_mtime for stat in [*found, folder.stat(follow_symlinks=False)])
+    except OSError as error:
+        _log.warning("%s could not be cleaned: %s", folder, error.strerror)
+        return None
+    return changed, sum(stat.st_size for stat in found), folder
 
 
 def create_private(path: Path) -> BinaryIO:
@@ -87,12 +100,17 @@ class SpillFile:
         if self._failure:
             return
         data = text.encode("utf-8", "replace")
+        try:
+            if self._file is None:
+                self._file = create_private(self._path)
+                self._cap = min(self._cap, shutil.disk_usage(self._path.parent).free // SHARE)
+        except OSError as error:
+            self._fail(error)
+            return
         full = self._size + len(data) > self._cap
         if full:
             data = data[: self._cap - self._size].decode("utf-8", "ignore").encode("utf-8")
         try:
-            if self._file is None:
-                self._file = create_private(self._path)
             self._file.write(data)
         except OSError as error:
             self._fail(error)

@@ -35,6 +35,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from oi_engine.computer.sandbox import Confinement
+from oi_engine.computer.syscalls import filter_program
 from oi_engine.errors import KernelFailed
 
 DEVNULL = subprocess.DEVNULL
@@ -194,19 +195,21 @@ async def start_supervised(
     options = [] if tty is None else ["--tty", str(tty)]
     files = (stdin, stdout, stderr)
     given = [*pass_fds, *([] if tty is None else [tty])]
-    told: tuple[int, ...] = ()
-    if confinement is not None:
-        if sys.platform == "linux":
-            inner, writer = told = os.pipe()
-            options += ["--inner", str(inner), "--told", str(writer), *confinement.watched]
-            argv = confinement.command(argv, told=writer, tty=None if tty is None else 1)
-        else:
-            argv = confinement.command(argv)
-        env = confinement.environment(env)
+    own: list[int] = []
     try:
-        supervised = _spawn(argv, options, dict(env), cwd, files, [*given, *told])
+        if confinement is not None:
+            env = confinement.environment(env)
+            if sys.platform == "linux":
+                inner, writer = own = list(os.pipe())
+                options += ["--inner", str(inner), "--told", str(writer), *confinement.watched]
+                filter_ = _in_pipe(filter_program())
+                own += [] if filter_ is None else [filter_]
+                argv = confinement.command(argv, told=writer, tty=None if tty is None else 1, filter_=filter_)
+            else:
+                argv = confinement.command(argv)
+        supervised = _spawn(argv, options, dict(env), cwd, files, [*given, *own])
     finally:
-        for descriptor in told:
+        for descriptor in own:
             os.close(descriptor)
     try:
         await supervised._wait_started()
@@ -214,6 +217,16 @@ async def start_supervised(
         await supervised.close()
         raise
     return supervised
+
+
+def _in_pipe(data: bytes | None) -> int | None:
+    """A descriptor from which ``data`` can be read; it is shorter than what a pipe holds."""
+    if data is None:
+        return None
+    reader, writer = os.pipe()
+    os.write(writer, data)
+    os.close(writer)
+    return reader
 
 
 def _spawn(

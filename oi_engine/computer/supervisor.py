@@ -17,8 +17,8 @@ The report is lines of ASCII: ``started PID`` or ``failed ERRNO TEXT`` (the comm
 ``--inner`` and ``--told``, the ends of a pipe, mean that the command is bubblewrap: what runs in it writes its process
 id, as it is in there, to ``told``. PID is then what that process is called out here, and its end is what is reported.
 ``--memory`` and ``--processes`` bound what is in there, all together: memory that is its own (the proportional share of
-what processes have in common), and threads. They are looked at four times a second. Passing one is reported as
-``limit NAME``, and is the end.
+what processes have in common), and threads. They are looked at four times a second, and for root more often. Passing
+one is reported as ``limit NAME``, and is the end.
 
 Should the script itself be killed with SIGKILL, the command dies with it (PR_SET_PDEATHSIG); what the command started
 may then live on. A descendant that another user owns (``sudo``) cannot be killed and is left after ``_GIVE_UP``.
@@ -37,6 +37,8 @@ import sys
 import time
 
 _LOOK_SECONDS = 0.25
+_LOOK_SECONDS_AT_ROOT = 0.1
+"""For root the kernel bounds no number of processes (RLIMIT_NPROC): a fork bomb makes hundreds in a quarter second."""
 _GIVE_UP = 3.0
 """Seconds after which descendants that do not die are left alone."""
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -141,19 +143,18 @@ class _Limits:
     def __init__(self, memory: int | None, processes: int | None, report: int) -> None:
         self._memory, self._processes, self._report = memory, processes, report
         self.any = memory is not None or processes is not None
+        self.pause = _LOOK_SECONDS if processes is None or os.geteuid() != 0 else _LOOK_SECONDS_AT_ROOT
 
     def passed(self) -> bool:
         """Whether one is passed now, which is reported."""
-        pids = _own_descendants()
-        threads = anonymous = 0
-        for pid in pids:
-            fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-            threads += int(fields[17]) if len(fields) > 17 else 0
-            pages = _read(f"/proc/{pid}/statm").split()
-            anonymous += int(pages[1]) - int(pages[2]) if len(pages) > 2 else 0
+        pids, threads = _own_descendants(self._processes)
         if self._processes is not None and threads > self._processes:
             _tell(self._report, "limit processes")
             return True
+        anonymous = 0
+        for pid in pids:
+            pages = _read(f"/proc/{pid}/statm").split()
+            anonymous += int(pages[1]) - int(pages[2]) if len(pages) > 2 else 0
         # Pages that processes share were counted once for each: the exact number takes longer, and is seldom needed.
         if self._memory is None or anonymous * os.sysconf("SC_PAGE_SIZE") <= self._memory * 1024 * 1024:
             return False
@@ -172,20 +173,25 @@ def _kilobytes(pid: int) -> int:
     return found
 
 
-def _own_descendants() -> list[int]:
-    """The same as ``_descendants``, from what each process says of its children: that costs less, and may miss one."""
+def _own_descendants(most: int | None) -> tuple[list[int], int]:
+    """The same as ``_descendants``, from what each process says of its children: that costs less, and may miss one.
+
+    Also how many threads they have; once there are more than ``most`` nobody looks on.
+    """
     waiting, found = [os.getpid()], []
-    while waiting:
+    count = -1  # this process is none of them
+    while waiting and (most is None or count <= most):
         pid = waiting.pop()
         try:
             threads = os.listdir(f"/proc/{pid}/task")
         except OSError:
-            continue
+            continue  # it ended in between
+        count += len(threads)
         for thread in threads:
             children = [int(child) for child in _read(f"/proc/{pid}/task/{thread}/children").split()]
             found += children
             waiting += children
-    return found
+    return found, count
 
 
 def _read(path: str) -> str:
@@ -236,7 +242,7 @@ def _watch(child: int, lifeline: int, wake: int, groups: set[int], limits: _Limi
     poll = select.poll()
     poll.register(lifeline, select.POLLIN)
     poll.register(wake, select.POLLIN)
-    pause = _LOOK_SECONDS * 1000 if limits.any else None if _LINUX else 1000
+    pause = limits.pause * 1000 if limits.any else None if _LINUX else 1000
     while True:
         ready = dict(poll.poll(pause))
         if not ready and limits.any and limits.passed():

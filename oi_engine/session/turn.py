@@ -372,8 +372,8 @@ class Turn:
                 self._host.show_input(None)
             case Notice(text):
                 self._note(text, block, recipient="user")
-            case Denied(paths, network):
-                self._tell("denied", {"paths": list(paths), "network": network}, block)
+                if isinstance(event, Denied) and (event.paths or event.network):
+                    self._tell("denied", {"paths": list(event.paths), "network": event.network}, block)
             case _:
                 pass
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import sys
 from pathlib import Path
 
+import pytest
+
+from oi_engine.computer.sandbox import look_for_sandbox
 from oi_lsp.protocol import ErrorCode
 from tests.e2e.product import product, refused, workspace
 
@@ -38,6 +43,25 @@ async def test_a_change_of_the_policy_is_seen_in_the_stream(tmp_path: Path) -> N
         await client.until(lambda: "variables are gone then" in json.dumps(client.of(session).chunks))
         nowhere = await refused(client, "oi.sandbox.allow", sessionId=session, path="/nothing/here")
         assert nowhere.code == ErrorCode.REFUSED
+
+
+async def test_what_the_sandbox_stopped_is_offered_and_allowed(tmp_path: Path) -> None:
+    if problem := (await look_for_sandbox()).problem:
+        pytest.skip(problem)
+    with socket.create_server(("127.0.0.1", 0)) as near:
+        connect = f"import socket; socket.create_connection({near.getsockname()!r}); print('reached')"
+        settings = {"llm": {"model": "tour"}, "sandbox": "strict", "computer": {"python": sys.executable}}
+        async with product(tmp_path, settings) as client:
+            session = await client.new_session()
+            code = "import socket; socket.create_connection(('192.0.2.1', 80))"  # an address of nobody
+            run = await client.command("oi.code.run", sessionId=session, language="python", code=code)
+            follower = await client.ended(session, run["turnId"])
+            offered = [chunk for chunk in follower.chunks if chunk.get("format") == "denied"]
+            assert [chunk["content"] for chunk in offered] == [{"paths": [], "network": True}]
+            assert any("`%sandbox allow network`" in message.text for message in follower.check())
+            await client.command("oi.sandbox.allow", sessionId=session, network=True)
+            run = await client.command("oi.code.run", sessionId=session, language="python", code=connect)
+            assert "reached" in (await client.ended(session, run["turnId"])).text()
 
 
 async def test_a_workspace_that_comes_to_ask_for_more_gets_nothing(tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ async def test_comments_cannot_hide_anything(scanner: Scanner) -> None:
 async def test_it_gets_no_keys_and_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scanner: Scanner
 ) -> None:
-    monkeypatch.setattr(tempfile, "mkdtemp", lambda prefix: str(_made(tmp_path / prefix)))
+    monkeypatch.setattr(tempfile, "mkdtemp", lambda prefix, **_: str(_made(tmp_path / prefix)))
     scanner = Scanner({**os.environ, "OPENAI_API_KEY": "sk-1", "HTTPS_PROXY": "http://x"})
     await scanner.scan("python", "secret_name = 1")
     assert scanner.pid is not None

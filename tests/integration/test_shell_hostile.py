@@ -133,6 +133,15 @@ async def test_shell_that_ignores_interrupts(shell: ReplRuntime) -> None:
     assert (await run(shell, "echo fresh")).text == "fresh\n"
 
 
+async def test_a_cell_that_runs_when_it_is_closed_ends(shell: ReplRuntime) -> None:
+    cell = shell.run("trap '' INT TERM; echo go; while :; do :; done")
+    await run_until(cell, "go\n")
+    assert not await shell.interrupt()
+    ended = asyncio.create_task(rest(cell))
+    await shell.close()
+    assert (await ended).finished == Finished("died", "signal SIGKILL")
+
+
 async def test_interrupt_in_the_middle_of_much_output(shell: ReplRuntime) -> None:
     stopped, said = await stop(shell, "kept=1; yes", "y\n" * 1000)
     assert stopped

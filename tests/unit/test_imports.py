@@ -53,6 +53,7 @@ LAYERS = {
     "oi_engine.messages": GROUND,
     "oi_engine.settings": GROUND,
     "oi_engine.paths": GROUND,
+    "oi_engine.temporary": GROUND,
     "oi_engine.errors": GROUND,
     "oi_engine.version": GROUND,
 }

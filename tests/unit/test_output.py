@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import re
+import shutil
 import time
 import tracemalloc
 from itertools import pairwise
@@ -144,6 +145,14 @@ def test_a_cut_in_the_head_stands_where_it_was_made(folder: Path) -> None:
     assert text_of(events) == "head\n… 7 characters left out; the whole output is in /kept …\ntail\n"
 
 
+@pytest.mark.parametrize(
+    ("path", "told"), [("/kept", "a part of it is in /kept (full)"), ("", "they could not be kept (full)")]
+)
+def test_a_cut_of_which_not_all_was_kept_says_so(folder: Path, path: str, told: str) -> None:
+    events = run(OutputLimiter(folder), Text("head\n"), Spilled(7, path, "full"), Text("tail\n"))
+    assert text_of(events) == f"head\n… 7 characters left out; {told} …\ntail\n"
+
+
 def test_a_folder_that_cannot_be_made_costs_the_file_only(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file where a folder should be")
     events = run(OutputLimiter(tmp_path / "taken" / "s", head=10, tail=10), Text("z" * 100))
@@ -153,6 +162,7 @@ def test_a_folder_that_cannot_be_made_costs_the_file_only(tmp_path: Path) -> Non
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_full_disk_costs_the_file_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.mkdir(parents=True)
     monkeypatch.setattr("oi_engine.computer.spill.create_private", lambda path: open("/dev/full", "wb"))  # noqa: SIM115
     events = run(OutputLimiter(folder, head=10, tail=10), *(Text("z" * 100_000) for _ in range(5)))
     assert "499,980 characters left out; they could not be kept (No space left on device) …" in text_of(events)
@@ -367,6 +377,25 @@ def test_old_folders_are_cleaned_and_others_kept(tmp_path: Path) -> None:
     assert clean_spill_folders(root) == 1
     assert sorted(path.name for path in root.iterdir()) == ["fresh", "link", "written"]
     assert (outside / "cell.txt").exists()
+
+
+def test_of_too_much_the_oldest_is_cleaned(tmp_path: Path) -> None:
+    for age, name in enumerate(("newest", "middle", "oldest")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "cell.txt").write_text("x" * 1000)
+        for path in (tmp_path / name / "cell.txt", tmp_path / name):
+            os.utime(path, (time.time() - age * 100,) * 2)
+    assert clean_spill_folders(tmp_path, max_total=2_500) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["middle", "newest"]
+
+
+def test_a_file_takes_a_part_of_what_is_free_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(Path(__file__).parent)._replace(free=4 * 20)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    said = text_of(run(OutputLimiter(folder, head=10, tail=10), Text("x" * 1000)))
+    (file,) = folder.iterdir()
+    assert f"the first 20 bytes of the output are in {file} (a file may have 20 bytes)" in said
+    assert file.stat().st_size == 20
 
 
 def test_cleaning_where_there_is_nothing(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from oi_engine.computer.denials import Denials
-from oi_engine.computer.runtime import Denied, Text
+from oi_engine.computer.runtime import Text
 from oi_engine.computer.sandbox import Allowed, Confinement, Sandbox, limit_passed
 from oi_engine.settings import Settings
 from oi_engine.settings.tree import SandboxSettings
@@ -91,10 +91,23 @@ def test_what_was_stopped_is_told_from_the_output(output: str, told: list[str]) 
     denials = Denials(Sandbox("strict", False), "/w")
     for piece in output.partition(":"):
         denials.take(Text(piece))
-    said = denials.told()
-    assert bool(said) == bool(told)
-    for each in told:
-        assert each in said.partition("To allow")[0]
+    denied = denials.told()
+    assert (denied is not None) == bool(told)
+    if denied is not None:
+        assert denied.network == ("network" in told)
+        assert all(each in denied.text for each in told)
+
+
+def test_what_may_be_allowed_is_offered_by_name() -> None:
+    usr = os.path.realpath("/usr")
+    denials = Denials(Sandbox("strict", False), "/w")
+    denials.take(Text(f"sh: {usr}/x: Read-only file system\nsh: /\x1b[31mnowhere: Read-only file system\n"))
+    denied = denials.told()
+    assert denied is not None
+    assert denied.text.startswith(
+        f"The sandbox seems to have kept it from {usr}/x; the sandbox seems to have kept it from /nowhere. "
+    )
+    assert f"To allow it for this session: `%sandbox allow {usr}` (the command" in denied.text
 
 
 def test_what_was_stopped_may_be_allowed_where_nothing_speaks_against_it(
@@ -106,39 +119,47 @@ def test_what_was_stopped_may_be_allowed_where_nothing_speaks_against_it(
     (home / "work" / ".git").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(home))
 
-    def allowable(*paths: object) -> Denied | None:
+    def allowable(*paths: object) -> tuple[str, ...]:
         denials = Denials(Sandbox("strict", False), str(home / "work"))
         denials.take(Text("".join(f"bash: {path}: Permission denied\n" for path in paths)))
-        return denials.allowable()
+        denied = denials.told()
+        assert denied is not None
+        return denied.paths
 
     usr = os.path.realpath("/usr")
-    assert allowable(f"{usr}/x", f"{usr}/y", "/usr") == Denied((usr,))
-    assert allowable("/x", "/nowhere/x", f"{usr}/x") == Denied((usr,))
-    assert allowable("/nowhere/x", "/y") is None, "all of the system, or nothing that is there"
+    assert allowable(f"{usr}/x", f"{usr}/y", "/usr") == (usr,)
+    assert allowable("/x", "/nowhere/x", f"{usr}/x") == (usr,)
+    assert allowable("/nowhere/x", "/y") == (), "all of the system, or nothing that is there"
     monkeypatch.setattr("oi_engine.computer.denials._SCRATCH", ())
-    assert allowable(home / "there") == Denied((str(home / "there"),))
-    assert allowable(home / "new") is None, "all of the home folder"
-    assert allowable(home / ".ssh" / "key", home / ".ssh") is None, "keys"
-    assert allowable(home / "work" / ".git" / "config") is None, "what others run"
+    assert allowable(home / "there") == (str(home / "there"),)
+    assert allowable(home / "new") == (), "all of the home folder"
+    assert allowable(home / ".ssh" / "key", home / ".ssh") == (), "keys"
+    assert allowable(home / "work" / ".git" / "config") == (), "what others run"
 
 
 def test_the_network_may_be_allowed() -> None:
     denials = Denials(Sandbox("strict", False), "/w")
     denials.take(Text("Network is unreachable"))
-    assert denials.allowable() == Denied(network=True)
+    denied = denials.told()
+    assert denied is not None
+    assert (denied.paths, denied.network) == ((), True)
+    assert "`%sandbox allow network`" in denied.text
 
 
 def test_with_the_network_a_failure_of_it_is_not_the_sandboxes() -> None:
     denials = Denials(Sandbox("workspace", True), "/w")
     denials.take(Text("Network is unreachable"))
-    assert denials.told() == ""
+    assert denials.told() is None
 
 
 def test_of_a_container_it_is_told_where_it_can_be_widened() -> None:
     denials = Denials(Sandbox("container", True), "/w")
     denials.take(Text("bash: /etc/x: Permission denied\nNetwork is unreachable"))
-    assert denials.told().startswith("The container seems to have kept it from /etc/x. ")
-    assert "%sandbox" not in denials.told()
+    denied = denials.told()
+    assert denied is not None
+    assert denied.text.startswith("The container seems to have kept it from /etc/x. ")
+    assert "%sandbox" not in denied.text
+    assert (denied.paths, denied.network) == ((), False)
 
 
 def test_a_limit_in_words() -> None:

@@ -8,7 +8,7 @@
     await scanner.close()
 
 The code is written into a folder under the system's temporary one that only this user can read; the file is gone
-after each scan, and the folder with the scanner.
+after each scan, and the folder with the scanner, or, where the process was killed, at the next start (``temporary``).
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -27,6 +25,7 @@ from oi_engine.safety.scan.pieces import SUFFIXES, Piece, pieces
 from oi_engine.safety.scan.report import Finding, Report, put_together
 from oi_engine.safety.scan.resident import Resident
 from oi_engine.safety.scan.semgrep import ScanFailed
+from oi_engine.temporary import TemporaryFolder
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +56,7 @@ class Scanner:
         self._environ = dict(os.environ if environ is None else environ)
         self._program = program
         self._limit = limit
-        self._folder: Path | None = None
+        self._folder: TemporaryFolder | None = None
         self._resident: Resident | None = None
         self._turn = asyncio.Lock()
         self._warming: asyncio.Task[None] | None = None
@@ -103,7 +102,7 @@ class Scanner:
         if self._ending:
             await asyncio.wait(self._ending)
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.remove()
 
     # --- one scan at a time ------------------------------------------------------------------------------------
 
@@ -196,11 +195,11 @@ class Scanner:
     def _place(self) -> Path:
         """The folder of the code: of this user alone, and with nothing that tells semgrep to overlook files."""
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="oi-scan-")).resolve()
-            (self._folder / "home").mkdir()
-            (self._folder / "code").mkdir()
-            (self._folder / "code" / ".semgrepignore").write_text("", encoding="utf-8")
-        return self._folder / "code"
+            self._folder = TemporaryFolder("oi-scan-")
+            (self._folder.path / "home").mkdir()
+            (self._folder.path / "code").mkdir()
+            (self._folder.path / "code" / ".semgrepignore").write_text("", encoding="utf-8")
+        return self._folder.path / "code"
 
     @property
     def _own_environ(self) -> dict[str, str]:
