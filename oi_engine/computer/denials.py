@@ -69,8 +69,8 @@ class Denials:
         wanted = [*allowable, *(["network"] if network else [])] or ["PATH"]
         commands = " or ".join(f"`%sandbox allow {each}`" for each in wanted)
         text = (
-            f"{said[0].upper()}{said[1:]}. To allow it for this session: {commands} (the command oi.sandbox.allow); what "
-            "runs is then started afresh, and variables go. Or leave it so."
+            f"{said[0].upper()}{said[1:]}. To allow it for this session: {commands} (the command oi.sandbox.allow); "
+            "what runs is then started afresh, and variables go. Or leave it so."
         )
         return Denied(text, allowable, network)
 
