@@ -439,7 +439,7 @@ def preload() -> None:
 def history_path(settings: Settings) -> Path:
     """The database in which the settings have conversations kept."""
     folder = settings.conversation_history_path
-    return (Path(folder).expanduser() if folder else paths.data_folder()) / "history.db"
+    return (Path(os.path.expanduser(folder)) if folder else paths.data_folder()) / "history.db"
 
 
 def _folder_of(conversation: Conversation) -> str:

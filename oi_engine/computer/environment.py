@@ -82,8 +82,8 @@ async def choose_python(
 def _candidates(setting: str | None, folder: Path, root: Path, env: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
     """The Pythons that there are, first choice first, each with the reason; a setting is taken at its word."""
     if setting:
-        named = folder / Path(setting).expanduser()
-        yield (named / "bin" / "python" if named.is_dir() else named), "the setting computer.python"
+        named = folder / os.path.expanduser(setting)
+        yield (named / "bin" / "python" if os.path.isdir(named) else named), "the setting computer.python"
     above = [folder, *folder.parents]
     for place in above[: above.index(root) + 1] if root in above else [folder]:
         for name in (".venv", "venv"):
