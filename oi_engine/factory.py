@@ -444,7 +444,7 @@ def _clean_up() -> None:
 def history_path(settings: Settings) -> Path:
     """The database in which the settings have conversations kept."""
     folder = settings.conversation_history_path
-    return (Path(folder).expanduser() if folder else paths.data_folder()) / "history.db"
+    return (Path(os.path.expanduser(folder)) if folder else paths.data_folder()) / "history.db"
 
 
 def _folder_of(conversation: Conversation) -> str:

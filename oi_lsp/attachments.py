@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from oi_lsp.documents import Document
+from oi_lsp.documents import Document, lsp_range
 from oi_lsp.paths import path_of
-from oi_lsp.protocol_settings import FileAttachment, Position, Range, TextAttachment
+from oi_lsp.protocol_settings import FileAttachment, Range, TextAttachment
 from oi_lsp.structure import InvalidField
 
 if TYPE_CHECKING:
@@ -80,19 +80,15 @@ def piece(text: str, wanted: Range, where: str, encoding: types.PositionEncoding
 
     Raises ``InvalidField``.
     """
-    start, end = _place(wanted.start), _place(wanted.end)
-    if min(*start, *end) < 0 or end < start:
-        raise InvalidField(where, "must begin at 0 or later, and end where it begins or later.")
+    place = lsp_range(wanted, where)
+    if place.end < place.start:
+        raise InvalidField(where, "must end where it begins or later.")
     document = Document("", "", None, text, encoding)
-    if start[0] >= document.line_count:
+    if place.start.line >= document.line_count:
         raise InvalidField(
-            where, f"begins at line {start[0] + 1}, and the file has {document.line_count}. Is it saved?"
+            where, f"begins at line {place.start.line + 1}, and the file has {document.line_count}. Is it saved?"
         )
-    return text[document.offset(types.Position(*start)) : document.offset(types.Position(*end))]
-
-
-def _place(position: Position) -> tuple[int, int]:
-    return position.line, position.character
+    return text[document.offset(place.start) : document.offset(place.end)]
 
 
 def _last_line(wanted: Range) -> int:

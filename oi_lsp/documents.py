@@ -17,11 +17,22 @@ from typing import Generic, TypeVar
 from attrs import field, frozen
 from lsprotocol import types
 
+from oi_lsp.protocol_settings import Range
+from oi_lsp.structure import InvalidField
+
 log = logging.getLogger(__name__)
 
 Unsubscribe = Callable[[], None]
 _BREAK = re.compile("\r\n|\n|\r")
 _T = TypeVar("_T")
+
+
+def lsp_range(given: Range, where: str = "range") -> types.Range:
+    """The range that a command of ours was given. Raises ``InvalidField``."""
+    try:
+        return types.Range(*(types.Position(end.line, end.character) for end in (given.start, given.end)))
+    except ValueError:
+        raise InvalidField(where, "must count lines and characters from 0, and to less than 2**31.") from None
 
 
 @frozen

@@ -85,8 +85,8 @@ def candidates(setting: str | None, folder: Path, root: Path, env: Mapping[str, 
     None is run for it.
     """
     if setting:
-        named = folder / Path(setting).expanduser()
-        yield (named / "bin" / "python" if named.is_dir() else named), "the setting computer.python"
+        named = folder / os.path.expanduser(setting)
+        yield (named / "bin" / "python" if os.path.isdir(named) else named), "the setting computer.python"
     above = [folder, *folder.parents]
     for place in above[: above.index(root) + 1] if root in above else [folder]:
         for name in (".venv", "venv"):

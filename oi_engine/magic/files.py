@@ -72,7 +72,7 @@ def quoted(text: str) -> str:
 def _path(session: Session, path: str) -> Path:
     """A path as the person wrote it: from the session's folder, perhaps with ``~`` or in quotes."""
     bare = path[1:-1] if len(path) > 1 and path[0] == path[-1] and path[0] in "'\"" else path
-    return Path(session.cwd, Path(bare).expanduser())
+    return Path(session.cwd, os.path.expanduser(bare))
 
 
 def _write(path: Path, text: str, overwrite: bool) -> None:

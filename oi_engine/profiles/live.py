@@ -64,11 +64,11 @@ def find_profile(name: str, folder: Path, workspaces: Iterable[Path] = ()) -> Pa
         raise ProfileError(name, "Profiles are not loaded from the network: save it, read it, and name the file.")
     if not _is_path(name):
         for path in _candidates(name, folder):
-            if path.is_file():
+            if os.path.isfile(path):  # which, other than pathlib, takes any name
                 return path
         raise ProfileNotFound(name, _not_found(name, folder))
-    path = Path(name).expanduser().absolute()
-    if not path.is_file():
+    path = Path(os.path.expanduser(name)).absolute()
+    if not os.path.isfile(path):
         raise ProfileNotFound(str(path), "There is no such file.")
     if path.suffix.lower() not in EXTENSIONS:
         raise ProfileError(str(path), f"A profile ends in {', '.join(EXTENSIONS)}.")
@@ -175,7 +175,9 @@ class LiveSettings:
         sources = self.sources
         found = _candidates(_DEFAULT, sources.folder)
         for name in filter(None, (_chosen(sources), *self.beside)):
-            found += [Path(name).expanduser().absolute()] if _is_path(name) else _candidates(name, sources.folder)
+            found += (
+                [Path(os.path.expanduser(name)).absolute()] if _is_path(name) else _candidates(name, sources.folder)
+            )
         return found + [workspace / WORKSPACE_FILE for workspace in sources.workspaces]
 
     async def _reload(self) -> None:

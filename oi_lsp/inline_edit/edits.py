@@ -19,7 +19,7 @@ from oi_engine.edits.targets import may_create, may_edit
 from oi_engine.errors import EditError, EditRefused
 from oi_engine.models.model import Usage
 from oi_lsp import protocol_documents as wire
-from oi_lsp.documents import Document
+from oi_lsp.documents import Document, lsp_range
 from oi_lsp.inline_edit.comments import oi_comments
 from oi_lsp.inline_edit.edit import InlineEdit
 from oi_lsp.inline_edit.feed import EditFeed
@@ -28,7 +28,6 @@ from oi_lsp.inline_edit.shown import diagnostics_of, offer_of, offers_of, previe
 from oi_lsp.offers import Offer, Place
 from oi_lsp.paced import Paced
 from oi_lsp.paths import path_of
-from oi_lsp.protocol_settings import Range
 from oi_lsp.structure import InvalidField
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ class Edits:
         if not document.known:
             raise EditRefused("What the editor has in this document is not known.", "Close it, and open it again.")
         text = document.text
-        start, end = (0, len(text)) if params.range is None else document.span(_lsp(params.range))
+        start, end = (0, len(text)) if params.range is None else document.span(lsp_range(params.range))
         return self._begin_in(document, Proposal("", text, start, end), params, session)
 
     async def _begin_in(
@@ -252,11 +251,6 @@ class Edits:
         for comment in oi_comments(place.document, place.start, place.end):
             if not any(_overlap(each, (comment.block_start, comment.block_end)) for each in taken):
                 yield offer_of(comment, place)
-
-
-def _lsp(given: Range) -> types.Range:
-    start, end = given.start, given.end
-    return types.Range(types.Position(start.line, start.character), types.Position(end.line, end.character))
 
 
 def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:

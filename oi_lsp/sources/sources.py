@@ -17,7 +17,7 @@ from oi_engine.errors import OiError
 from oi_lsp import protocol_documents as wire
 from oi_lsp.attachments import FILE_SIZE, read_file
 from oi_lsp.chat_document.chats import SUFFIX, Chats
-from oi_lsp.documents import Document
+from oi_lsp.documents import Document, lsp_range
 from oi_lsp.offers import QUICK, Offer, Place
 from oi_lsp.paths import path_of
 from oi_lsp.protocol_settings import Position, Range
@@ -256,10 +256,7 @@ def _span(document: Document, wanted: Range | None) -> tuple[int, int]:
     """The offsets of a range, or of all. Raises ``InvalidField``."""
     if wanted is None:
         return 0, len(document.text)
-    ends = (wanted.start, wanted.end)
-    if min(number for end in ends for number in (end.line, end.character)) < 0:
-        raise InvalidField("range", "must begin at 0 or later.")
-    return document.span(types.Range(*(types.Position(end.line, end.character) for end in ends)))
+    return document.span(lsp_range(wanted))
 
 
 def _wire_range(given: types.Range) -> Range:

@@ -21,6 +21,7 @@ from hypothesis.database import InMemoryExampleDatabase
 T = TypeVar("T")
 
 TIMES = int(os.environ.get("FUZZ", "1"))
+SEED = 0 if "CI" in os.environ else None
 PLANNED: dict[str, int] = {}
 """How many different inputs each test does at least."""
 
@@ -71,7 +72,7 @@ def run_all(
 
     quiet = settings(database=InMemoryExampleDatabase(), suppress_health_check=list(HealthCheck))
     test: Any = quiet(given(inputs)(run))
-    source = random.Random(0 if "CI" in os.environ else None)
+    source = random.Random(SEED)
     for one in examples:
         run(one)
     for _ in range(wanted * _TRIES):

@@ -51,6 +51,7 @@ class World:
     """What messages may be about: what there is, what there was, and what there never was."""
 
     folder: str
+    canary: str = CANARY
     sessions: list[str] = field(factory=list)
     proposals: list[str] = field(factory=list)
     """Those that were decided on before: none is open."""
@@ -89,7 +90,7 @@ class World:
             return drawn.pick((MINE, MINE, "\ud800", ""))
         if name == "model":
             return drawn.pick(("tour", "openai/x", "", "\ud800"))
-        return drawn.pick((CANARY, "text", "%help", "%settings x", "%undo", "", "\x1b[2J", "\ud800", *self.others))
+        return drawn.pick((self.canary, "text", "%help", "%settings x", "%undo", "", "\x1b[2J", "\ud800", *self.others))
 
 
 def argument(drawn: Dice, kind: Any, world: World) -> Any:
@@ -127,15 +128,14 @@ def value(drawn: Dice, name: str, wanted: Any, world: World) -> Any:
 def message(drawn: Dice, world: World) -> Any:
     """An LMC message or an attachment, or nearly."""
     if drawn.below(3) == 0:
-        return (
-            {"uri": drawn.pick(world.uris), "range": span(drawn)} if drawn.below(2) else {"text": "x", "title": CANARY}
-        )
+        whole = {"text": "x", "title": world.canary}
+        return {"uri": drawn.pick(world.uris), "range": span(drawn)} if drawn.below(2) else whole
     kinds = ("message", "code", "image", "file", "console", "confirmation", 5)
     return {
         "role": drawn.pick(("user", "user", "assistant", "computer", 5)),
         "type": drawn.pick(kinds),
         "format": drawn.pick((None, "python", "path", "base64.png", "output", "execution")),
-        "content": drawn.pick((CANARY, "text", None, 5, {"code": CANARY}, *world.paths[:3])),
+        "content": drawn.pick((world.canary, "text", None, 5, {"code": world.canary}, *world.paths[:3])),
     }
 
 
@@ -173,7 +173,7 @@ def params(drawn: Dice, method: str, world: World) -> Any:
         "token": drawn.pick(("t", 5, None)),
         "id": drawn.pick(("r1", 5, None)),
         "value": drawn.pick(("off", "verbose", 5)),
-        "title": CANARY,
+        "title": world.canary,
         "capabilities": {},
         "processId": drawn.pick((None, -1, 2**70)),
     }
@@ -198,7 +198,7 @@ def request(drawn: Dice, world: World, msg_id: object) -> dict[str, Any]:
 
 def response(drawn: Dice) -> dict[str, Any]:
     """An answer that nobody may have asked for."""
-    msg_id = drawn.pick(("oi-1", "oi-2", "oi-3", 1, None, "x", [], 1.5))
+    msg_id: Any = drawn.pick(("oi-1", "oi-2", "oi-3", 1, None, "x", [], 1.5))
     kind = drawn.pick(("result", "error"))
     return {"jsonrpc": "2.0", "id": msg_id, kind: drawn.json(2)}
 

@@ -37,7 +37,8 @@ def session(drawn: Dice) -> list[Said]:
     for _ in range(drawn.below(7)):
         pieces = tuple(drawn.some(_ODD, 8))
         parent, question = drawn.pick((None, 0, 1, 2)), drawn.pick((None, None, None, 0, 1))
-        found.append(Said(*drawn.pick(KINDS), pieces, None, parent, question))
+        role, kind, form = drawn.pick(KINDS)
+        found.append(Said(role, kind, form, pieces, None, parent, question))
     return found
 
 
@@ -153,7 +154,7 @@ MAGIC = texts(
 ).map("%".__add__)
 
 
-@fuzzed(MAGIC, 4000)
+@fuzzed(MAGIC, 4000, examples=["%load_message ~nobody/", "%load_message /" + "x" * 300 + "/"])
 def test_magic_commands_are_read_and_completed(text: str) -> None:
     parsed = magic.parse(text)
     assert parsed is not None

@@ -84,7 +84,7 @@ def test_any_bytes_are_frames_however_they_are_cut(drawn: Dice) -> None:
 BENCH = Bench()
 
 
-@fuzzed(dice(120), 10_000, examples=[])
+@fuzzed(dice(120), 10_000)
 def test_any_body_is_answered_or_passed_over(drawn: Dice) -> None:
     sent = BENCH.take(body(drawn))
     assert len(sent) <= 1
@@ -148,6 +148,15 @@ class Errors(logging.Handler):
             self.found.append(logging.Formatter().format(record))
 
 
+ANSWERS: tuple[dict[str, Any], ...] = (
+    {"result": None},
+    {"result": {"applied": True}},
+    {"error": {"code": "x"}},
+    {"result": 5},
+)
+"""What the client answers the server."""
+
+
 class Attacked:
     """A real server in this process, and a client that answers its requests with whatever comes."""
 
@@ -181,9 +190,7 @@ class Attacked:
             if answer is not None:
                 answer.set_result(message)
         elif "id" in message:
-            given = self._odd.pick(
-                ({"result": None}, {"result": {"applied": True}}, {"error": {"code": "x"}}, {"result": 5})
-            )
+            given = self._odd.pick(ANSWERS)
             self.post({"jsonrpc": "2.0", "id": message["id"], **given}, soon=True)
         elif message["method"] == "oi/state":
             self.states[message["params"]["sessionId"]] = message["params"]
@@ -305,8 +312,8 @@ def under_attack(count: int, make: Callable[[Dice, World], dict[str, Any]], size
         runner.run(attacked.end())
 
 
-PLANNED[f"{__name__}.test_commands"] = COMMANDS = 10_000
-PLANNED[f"{__name__}.test_requests"] = REQUESTS = 8000
+PLANNED[f"{__name__}.commands"] = COMMANDS = 10_000
+PLANNED[f"{__name__}.requests"] = REQUESTS = 10_000
 
 
 def test_commands_with_any_argument() -> None:
