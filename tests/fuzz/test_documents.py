@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from oi_engine import magic
+from oi_engine.magic import commands
 from oi_lsp.documents import Document, Documents
 from oi_lsp.inline_edit.comments import LONGEST, oi_comments
 from tests.fuzz.fuzzing import Dice, dice, fuzzed, property_of, texts
@@ -156,9 +156,9 @@ MAGIC = texts(
 
 @fuzzed(MAGIC, 4000, examples=["%load_message ~nobody/", "%load_message /" + "x" * 300 + "/"])
 def test_magic_commands_are_read_and_completed(text: str) -> None:
-    parsed = magic.parse(text)
+    parsed = commands.parse(text)
     assert parsed is not None
     assert len(parsed.rest) <= len(text)
-    for offer in magic.offers(text, "/nowhere"):
+    for offer in commands.offers(text, "/nowhere"):
         assert offer.text
-    assert magic.parse(text[1:]) is None or text.startswith("%%") or text[1:].lstrip().startswith("%")
+    assert commands.parse(text[1:]) is None or text.startswith("%%") or text[1:].lstrip().startswith("%")
