@@ -41,19 +41,21 @@ class Spot:
     """Whether the document holds what the person asked."""
     given_up: bool = False
     """Whether nothing more is to be written there."""
+    anchors: list[Anchor] = field(factory=list)
+    """All that were made for it; they are followed until it is over and written."""
 
 
 @define(eq=False)
 class Answers:
     """Writes one session's turns into one document.
 
-    ``on_over`` is called when all of a turn is in the document, ``on_block`` when all of a block is that waits for the
-    person: only then can they take it for what it is. ``on_word`` is called with the id of a block and what the stream
-    has of it for programs, when all before that is in the document.
+    ``on_over`` is called with a turn's spot when all of it is in the document, ``on_block`` when all of a block is that
+    waits for the person: only then can they take it for what it is. ``on_word`` is called with the id of a block and
+    what the stream has of it for programs, when all before that is in the document.
     """
 
     writer: DocumentWriter
-    on_over: Callable[[], None]
+    on_over: Callable[[Spot], None]
     on_block: Callable[[], None]
     on_word: Callable[[str, Chunk], None]
     proposals: dict[str, str] = field(factory=dict)
@@ -112,7 +114,7 @@ class Answers:
             self._feed(spot, entry.chunk)
         if entry.chunk.type == "status":
             self._spots.pop(turn, None)
-            self._when_written(self.on_over)
+            self._when_written(lambda: self._over(spot))
 
     def question(self, asked: PendingInput) -> None:
         """A program waits for a line: write where the person can answer."""
@@ -152,9 +154,9 @@ class Answers:
         elif chunk.type == "command" and block:
             self._when_written(lambda: self.on_word(block, chunk))
         if chunk.type == "console" and self._held is None:
-            self._held = asyncio.get_running_loop().call_later(HELD, self._release, spot)
+            self._held = asyncio.get_running_loop().call_later(HELD, self._write_held, spot)
 
-    def _release(self, spot: Spot) -> None:
+    def _write_held(self, spot: Spot) -> None:
         self._held = None
         if not spot.given_up:
             self._put(spot, spot.renderer.flush())
@@ -175,11 +177,18 @@ class Answers:
                 self.writer.insert(anchor, insertion.text[at:within], whole=whole)
                 spot.places[place], at = anchor, within
                 anchor = self.writer.anchor_after(anchor)
+                spot.anchors.append(anchor)
             self.writer.insert(anchor, insertion.text[at:], whole=whole)
             if all(place != insertion.place for place, _ in sets):
                 spot.places[insertion.place] = anchor
         self._next_block = max(self._next_block, spot.renderer.next_block)
         self._next_number = max(self._next_number, spot.renderer.next_number)
+
+    def _over(self, spot: Spot) -> None:
+        spot.given_up = True
+        for anchor in spot.anchors:
+            self.writer.release(anchor)
+        self.on_over(spot)
 
     def _known(self, blocks: dict[str, str], asked: str, block: str) -> None:
         blocks[asked] = block

@@ -72,6 +72,8 @@ class DocumentChat:
         self._shown: Snapshot | None = None
         self._progress: Progress | None = None
         self._sent: Anchor | None = None
+        # Whether the person was told, since they last sent something, that they undo what was written.
+        self._undone = False
         # Whether what comes in the stream is what the document says already.
         self._quoting = False
         self._ends: list[Callable[[], None]] = []
@@ -111,6 +113,7 @@ class DocumentChat:
             raise OiError(
                 "There is code under the last heading, and no word to the model.", "Write what is to be done."
             )
+        self._undone = False
         spot = below(self._writer, parsed, section, shift, self._pictures.save)
         self._sent = spot.places[At.APPEND]
         return self._started(session, self._answers.ask(spot, lambda: self._perform(session, said)))
@@ -339,8 +342,10 @@ class DocumentChat:
             self._progress.end()
             self._progress = None
 
-    def _settle(self) -> None:
+    def _settle(self, spot: Spot) -> None:
         """A turn is over and in the document."""
+        if self._sent in spot.anchors:
+            self._sent = None
         self._publish()
         self._remarks.news()
 
@@ -456,6 +461,11 @@ class DocumentChat:
             self._answers.undone(self._is_in_answer)
             self.session.stop(UNDONE)
             self._editor.inform("You undid a piece of the answer, so it was stopped.")
+        elif not self._undone:
+            self._editor.inform(
+                "You undid a piece of an answer: with your next message the model is told what is left."
+            )
+        self._undone = True
         self._writer.resume()
 
     def _is_in_answer(self, offset: int) -> bool:

@@ -27,20 +27,22 @@ def below(writer: DocumentWriter, document: ChatDocument, section: Section, shif
         writer.insert(append, begin.edit.text[:within], whole=True)
         writer.insert(behind, begin.edit.text[within:], whole=True)
 
-    return Spot(renderer, {At.APPEND: append}, opening)
+    return Spot(renderer, {At.APPEND: append}, opening, anchors=[append, behind])
 
 
 def again(writer: DocumentWriter, document: ChatDocument, part: Part, save: SaveImage) -> Spot:
     """Below a block and all that came of it before."""
     of = [each.end for each in document.parts() if each.written_id == part.written_id and each.start >= part.start]
-    return Spot(_renderer(document, save), {At.APPEND: writer.anchor(max(of))}, block=part.id)
+    append = writer.anchor(max(of))
+    return Spot(_renderer(document, save), {At.APPEND: append}, block=part.id, anchors=[append])
 
 
 def beside(writer: DocumentWriter, document: ChatDocument, shift: int, save: SaveImage) -> Spot:
     """Sections of its own, above the person's last heading where nothing is sent yet."""
     renderer = _renderer(document, save)
     renderer.speaker = None
-    return Spot(renderer, {At.APPEND: _above_last(writer, document, shift)}, has_request=False)
+    append = _above_last(writer, document, shift)
+    return Spot(renderer, {At.APPEND: append}, has_request=False, anchors=[append])
 
 
 def _above_last(writer: DocumentWriter, document: ChatDocument, shift: int) -> Anchor:

@@ -235,6 +235,23 @@ async def test_undo_in_the_editor_stops_the_answer(plain: Started, tmp_path: Pat
         await editor.until(buffer, "The person undid, in the document")
 
 
+async def test_an_undo_after_the_answer_is_said_once_and_the_model_is_told_what_is_left(
+    plain: Started, tmp_path: Path
+) -> None:
+    async with plain(say("One, and two."), say("Second.")) as editor:
+        buffer = await written(editor, tmp_path, "Tell me.\n")
+        await editor.take(buffer, "Send", "Tell me.")
+        await over(editor, buffer, "One, and two.")
+        while "One, and two." in buffer.text:
+            editor.undo(buffer)
+        await editor.client.until(lambda: any("You undid" in text for text in messages_shown(editor.client)))
+        editor.append(buffer, "And again.")
+        await editor.take(buffer, "Send", "And again.")
+        await over(editor, buffer, "Second.")
+        assert sum("You undid" in text for text in messages_shown(editor.client)) == 1
+        assert "One, and two." not in json.dumps(requests(tmp_path)[-1])
+
+
 async def test_magic_commands(plain: Started, tmp_path: Path) -> None:
     async with plain(say("Hello.")) as editor:
         buffer = await written(editor, tmp_path, "%help\n")
