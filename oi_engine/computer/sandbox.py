@@ -378,7 +378,7 @@ _looked: dict[str | None, Availability] = {}
 
 def bubblewrap(*folders: str | os.PathLike[str]) -> str | None:
     """The path of the program, looked for outside of ``folders``, once for each ``PATH``."""
-    return _bubblewrap_on(os.environ.get("PATH", os.defpath), *map(os.fspath, folders))
+    return _bubblewrap_on(os.environ.get("PATH", os.defpath), *(os.fspath(folder) for folder in folders))
 
 
 @lru_cache(maxsize=64)
