@@ -27,6 +27,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from attrs import evolve, frozen
@@ -428,8 +429,13 @@ _looked: dict[str | None, Availability] = {}
 
 
 def bubblewrap(*folders: str | os.PathLike[str]) -> str | None:
-    """The path of the program, looked for outside of ``folders``."""
-    return shutil.which("bwrap", path=path_outside(None, *folders))
+    """The path of the program, looked for outside of ``folders``, once for each ``PATH``."""
+    return _bubblewrap_on(os.environ.get("PATH", os.defpath), *(os.fspath(folder) for folder in folders))
+
+
+@lru_cache(maxsize=64)
+def _bubblewrap_on(path: str, *folders: str) -> str | None:
+    return shutil.which("bwrap", path=path_outside(path, *folders))
 
 
 async def look_for_sandbox(*folders: str | os.PathLike[str]) -> Availability:
