@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test install check lint types unit bench docs locks clean
+.PHONY: run test install check lint types unit fuzz bench docs locks clean
 
 run: $(VENV)/.installed
 	@$(BIN)/oi-lsp chat
@@ -56,6 +56,10 @@ types: $(VENV)/.installed-test
 unit: export TEST_EDITORS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/oi-lsp-ci/editors
 unit: $(VENV)/.installed-test
 	$(BIN)/python -m pytest
+
+# The fuzzer with ten times as many inputs as in `make test`, other ones each time.
+fuzz: $(VENV)/.installed-test
+	FUZZ=10 $(BIN)/python -m pytest tests/fuzz --timeout 3600
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m bench

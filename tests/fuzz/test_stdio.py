@@ -44,12 +44,18 @@ class Attack:
 
     def __init__(self, client: LspClient, world: messages.World, source: random.Random) -> None:
         self.client, self.world, self.source = client, world, source
-        self.sent = set[bytes]()
+        self.sent = set[str]()
+        """What was drawn for the messages, which tells different ones."""
         self._count = 0
 
     def message(self) -> tuple[bytes, bool]:
         """The body of the next message, and whether it must be answered under its id."""
         drawn = Dice(self.source.randbytes(150))
+        body, answered = self._made(drawn)
+        self.sent.add(repr(drawn))
+        return body, answered
+
+    def _made(self, drawn: Dice) -> tuple[bytes, bool]:
         kind = drawn.below(10)
         if kind == 0:
             return messages.body(drawn), False
@@ -72,7 +78,6 @@ class Attack:
         wire = b""
         for _ in range(BATCH):
             body, answered = self.message()
-            self.sent.add(body)
             if answered:
                 waiting.append(self.client.expect(json.loads(body)["id"]))
                 wire += b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
@@ -96,12 +101,9 @@ async def test_no_bytes_over_stdio_crash_the_server_or_run_code(tmp_path: Path) 
     folder = workspace(tmp_path)
     async with OpenAiServer([Reply.tool_call("python", code, size=200) for _ in range(2000)]) as provider:
         llm = {"model": "openai/gpt-4o", "api_base": provider.base_url, "api_key": "sk-test"}
-        options: dict[str, Any] = {
-            "oi": {"protocolVersion": 1},
-            "settings": {"llm": llm, "computer": {"python": sys.executable}},
-        }
+        settings = {"llm": llm, "computer": {"python": sys.executable}}
         async with server((*PRODUCT, "--log-file", str(log)), env=env) as client:
-            await client.initialize(options, rootUri=folder.as_uri())
+            await client.initialize({"oi": {"protocolVersion": 1}, "settings": settings}, rootUri=folder.as_uri())
             world = messages.World(str(folder), code)
             for _ in range(2):
                 session = await client.new_session()
@@ -114,12 +116,10 @@ async def test_no_bytes_over_stdio_crash_the_server_or_run_code(tmp_path: Path) 
             while len(attack.sent) < MESSAGES * TIMES:
                 await attack.batch()
                 assert not canary.exists()
-            client.notify("workspace/didChangeConfiguration", {"settings": {"oi": options["settings"]}})
+            client.notify("workspace/didChangeConfiguration", {"settings": {"oi": settings}})
             for name in messages.SETTABLE:
-                argument = {"name": name, "unset": True}
-                await client.request(
-                    "workspace/executeCommand", {"command": "oi.settings.set", "arguments": [argument]}
-                )
+                params = {"command": "oi.settings.set", "arguments": [{"name": name, "unset": True}]}
+                await client.request("workspace/executeCommand", params)
             fresh = await client.new_session(cwd=str(folder))
             await client.turn(fresh, "go")
             await client.approve(fresh)
