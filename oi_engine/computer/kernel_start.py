@@ -69,7 +69,7 @@ class Cap:
         self._path = ""
         self._head: list[str] = []
         self._file: Any = None
-        self._left = 0
+        self._left = self._most = 0
         self._problem = ""
         self._kept_back = 0
         self._tail = ""
@@ -108,14 +108,14 @@ class Cap:
             self._head = []
         size = len(text.encode())
         if not self._problem and size > self._left:
-            self._problem = "it takes no more"
+            self._problem = f"a file may have {self._most:,} bytes"
         self._left -= size
         self._do(lambda: self._file.write(text))
 
     def _open(self) -> None:
         assert self._folder is not None
         self._path = new_path(self._folder, "output", "txt")
-        self._left = min(SPILL_LIMIT, shutil.disk_usage(self._folder).free // SPILL_SHARE)
+        self._left = self._most = min(SPILL_LIMIT, shutil.disk_usage(self._folder).free // SPILL_SHARE)
         self._file = open(self._path, "w", encoding="utf-8", newline="")  # noqa: SIM115
         self._file.writelines(self._head)
 
