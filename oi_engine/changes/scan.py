@@ -16,6 +16,7 @@ from attrs import Factory, define, frozen
 from oi_engine.changes.entries import Entry, Signature, Snapshot, signature
 from oi_engine.changes.ignore import ALWAYS, CONVERSATIONS, NAME, PICTURES, Chain, PatternFiles, ignored
 from oi_engine.errors import ChangesNotFollowed
+from oi_engine.safety.programs import GUARDED
 
 ATTEMPTS = 3
 """How often a file is read that changes while it is read."""
@@ -128,7 +129,8 @@ class Scan:
                     continue
             if is_folder:
                 old = self.known.get(inner)
-                entries[inner] = old if old is not None and old.stat[0] == mode else Entry(signature(found))
+                if inner not in GUARDED:  # the sandbox makes them: only what is in them is a change
+                    entries[inner] = old if old is not None and old.stat[0] == mode else Entry(signature(found))
                 yield inner, found, chain, past
                 continue
             old = self.known.get(inner)

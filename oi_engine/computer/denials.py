@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from oi_engine.computer.runtime import Denied, RunEvent, Text
-from oi_engine.computer.sandbox import CONTAINER, GUARDED, Allowed, Sandbox, hidden_paths
+from oi_engine.computer.sandbox import CONTAINER, Allowed, Sandbox, hidden_paths
 from oi_engine.errors import OiError
+from oi_engine.safety.programs import GUARDED
 from oi_engine.safety.sanitize import sanitize
 
 _LONGEST = 20_000

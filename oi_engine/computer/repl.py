@@ -485,10 +485,8 @@ class ReplRuntime:
 
     def _take_done(self, cell: _Cell, rest: str) -> None:
         status, _, detail = rest.partition(" ")
-        if cell.stopped:
-            self._finish(cell, Finished("interrupted"))
-        else:
-            self._finish(cell, Finished("ok") if status == "ok" else Finished("error", detail))
+        ended = Finished("ok") if status == "ok" else Finished("error", detail)
+        self._finish(cell, Finished("interrupted") if cell.stopped else ended)
 
 
 def _close_all(descriptors: Sequence[int]) -> None:

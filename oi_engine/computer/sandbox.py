@@ -34,13 +34,11 @@ from attrs import evolve, frozen
 
 from oi_engine import paths
 from oi_engine.errors import KernelFailed, OiError
-from oi_engine.safety.programs import path_outside
+from oi_engine.safety.programs import GUARDED, path_outside
 from oi_engine.settings import Settings
 
 OFF = "off"
 CONTAINER = "container"
-GUARDED = (".git", ".vscode", ".oi")
-"""Of the workspace: what is in them is run, or believed, by programs outside of the sandbox."""
 HIDDEN = (
     *(".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".password-store", ".netrc", ".npmrc", ".pypirc"),
     *(".git-credentials", ".config/git/credentials", ".config/gh", ".config/gcloud", ".config/op", ".config/rclone"),

@@ -12,6 +12,10 @@ from pathlib import Path
 
 AnyPath = str | os.PathLike[str]
 
+GUARDED = (".git", ".vscode", ".oi")
+"""Of a workspace: what is in them is run, or believed, by programs outside of any sandbox. A sandbox makes empty ones
+where they are missing, so that code cannot make them."""
+
 
 def lies_in(path: AnyPath, folder: AnyPath) -> bool:
     """Whether a file is in a folder, by its name or by where its links lead; a relative path counts as being there."""

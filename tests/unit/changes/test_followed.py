@@ -113,6 +113,15 @@ def test_too_many_files_are_not_followed(opened: Open, root: Path) -> None:
         opened(files=4).snapshot()
 
 
+def test_folders_that_a_sandbox_makes_are_no_change_and_what_is_put_into_them_is(opened: Open, root: Path) -> None:
+    def run() -> None:
+        for name in (".git", ".vscode", ".oi"):
+            (root / name).mkdir()
+        (root / ".vscode" / "tasks.json").write_text("{}")
+
+    assert kinds(after(opened(), run)) == {".vscode/tasks.json": "added"}
+
+
 # --- hostile names, links, special files, permissions ---------------------------------------------------------------
 
 
