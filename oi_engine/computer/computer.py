@@ -130,7 +130,7 @@ class Computer:
                     if isinstance(event, Finished):
                         if late.is_set():
                             yield Notice(f"It was stopped after {longest:,} seconds (`sandbox_limits.seconds`).")
-                        if event.status != "ok" and (told := denials.told()):
+                        if told := denials.told(failed=event.status != "ok"):
                             yield told
                     yield event
         finally:

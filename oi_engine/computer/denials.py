@@ -23,14 +23,21 @@ _LONGEST = 20_000
 _MOST = 3
 _SCRATCH = ("/tmp", "/proc", "/dev")
 """Of the sandbox's own: what is refused there is not refused by its walls."""
-_REFUSED = r"(?:Read-only file system|Permission denied|Operation not permitted|EROFS|EACCES)"
 _PATH = r"(/[^\s'\"`:,()\[\]<>]+)"
-_PATHS = (
-    # touch: cannot touch '/etc/x': Read-only file system · bash: /etc/x: Permission denied
-    re.compile(rf"{_PATH}['\"’]?: {_REFUSED}"),
-    # [Errno 30] Read-only file system: '/etc/x' · EROFS: read-only file system, open '/etc/x'
-    re.compile(rf"{_REFUSED}[^'\"\n]{{0,60}}['\"]{_PATH}['\"]"),
-)
+
+
+def _refusals(error: str) -> tuple[re.Pattern[str], ...]:
+    return (
+        # touch: cannot touch '/etc/x': Read-only file system · bash: /etc/x: Permission denied
+        re.compile(rf"{_PATH}['\"’]?: (?:{error})"),
+        # [Errno 30] Read-only file system: '/etc/x' · EROFS: read-only file system, open '/etc/x'
+        re.compile(rf"(?:{error})[^'\"\n]{{0,60}}['\"]{_PATH}['\"]"),
+    )
+
+
+_READ_ONLY = _refusals("Read-only file system|EROFS")
+"""Hardly anything but a sandbox causes it: it counts where the program went on, and ended well, too."""
+_REFUSED = _refusals("Read-only file system|Permission denied|Operation not permitted|EROFS|EACCES")
 _NETWORK = re.compile(
     r"Network is unreachable|ENETUNREACH|EAI_AGAIN|Temporary failure in name resolution|Could not resolve host"
     r"|Name or service not known|getaddrinfo"
@@ -50,17 +57,19 @@ class Denials:
         if isinstance(event, Text):
             self._end = (self._end + event.text)[-_LONGEST:]
 
-    def told(self) -> Denied | None:
+    def told(self, *, failed: bool) -> Denied | None:
         """What seems to have been stopped, and what of it one may simply allow; ``None`` where nothing does.
+
+        ``failed``: whether the program did.
 
         A path that is not there is allowed by its folder. What the sandbox keeps from code for a reason of its own
         (keys, what other programs run or believe) is not among what is offered: who wants that names it.
         """
         end = sanitize(self._end)
-        refused = self._paths(end)
+        refused = self._paths(end, _REFUSED if failed else _READ_ONLY)
         if self._sandbox.level == CONTAINER:
             return _told_of_container(refused) if refused else None
-        network = not self._sandbox.network and _NETWORK.search(end) is not None
+        network = failed and not self._sandbox.network and _NETWORK.search(end) is not None
         lines = [f"the sandbox seems to have kept it from {path}" for path in refused]
         lines += ["the sandbox has no network"] if network else []
         if not lines:
@@ -75,9 +84,9 @@ class Denials:
         )
         return Denied(text, allowable, network)
 
-    def _paths(self, end: str) -> list[str]:
+    def _paths(self, end: str, refusals: Sequence[re.Pattern[str]]) -> list[str]:
         inside = (os.path.realpath(self._folder), *_SCRATCH, *self._sandbox.folders)
-        found = (match for pattern in _PATHS for match in pattern.findall(end))
+        found = (match for pattern in refusals for match in pattern.findall(end))
         refused = (path for path in found if not any(_within(path, folder) for folder in inside) or _guarded(path))
         return list(dict.fromkeys(refused))[:_MOST]
 

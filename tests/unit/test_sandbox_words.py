@@ -91,18 +91,28 @@ def test_what_was_stopped_is_told_from_the_output(output: str, told: list[str]) 
     denials = Denials(Sandbox("strict", False), "/w")
     for piece in output.partition(":"):
         denials.take(Text(piece))
-    denied = denials.told()
+    denied = denials.told(failed=True)
     assert (denied is not None) == bool(told)
     if denied is not None:
         assert denied.network == ("network" in told)
         assert all(each in denied.text for each in told)
 
 
+def test_of_a_program_that_went_on_what_is_read_only_alone_is_told() -> None:
+    denials = Denials(Sandbox("strict", False), "/w")
+    denials.take(Text("bash: /etc/x: Read-only file system\ncat: /srv/x: Permission denied\ngetaddrinfo\n"))
+    denied = denials.told(failed=False)
+    assert denied is not None
+    assert "/etc/x" in denied.text
+    assert "/srv/x" not in denied.text
+    assert not denied.network
+
+
 def test_what_may_be_allowed_is_offered_by_name() -> None:
     usr = os.path.realpath("/usr")
     denials = Denials(Sandbox("strict", False), "/w")
     denials.take(Text(f"sh: {usr}/x: Read-only file system\nsh: /\x1b[31mnowhere: Read-only file system\n"))
-    denied = denials.told()
+    denied = denials.told(failed=True)
     assert denied is not None
     assert denied.text.startswith(
         f"The sandbox seems to have kept it from {usr}/x; the sandbox seems to have kept it from /nowhere. "
@@ -122,7 +132,7 @@ def test_what_was_stopped_may_be_allowed_where_nothing_speaks_against_it(
     def allowable(*paths: object) -> tuple[str, ...]:
         denials = Denials(Sandbox("strict", False), str(home / "work"))
         denials.take(Text("".join(f"bash: {path}: Permission denied\n" for path in paths)))
-        denied = denials.told()
+        denied = denials.told(failed=True)
         assert denied is not None
         return denied.paths
 
@@ -140,7 +150,7 @@ def test_what_was_stopped_may_be_allowed_where_nothing_speaks_against_it(
 def test_the_network_may_be_allowed() -> None:
     denials = Denials(Sandbox("strict", False), "/w")
     denials.take(Text("Network is unreachable"))
-    denied = denials.told()
+    denied = denials.told(failed=True)
     assert denied is not None
     assert (denied.paths, denied.network) == ((), True)
     assert "`%sandbox allow network`" in denied.text
@@ -149,13 +159,13 @@ def test_the_network_may_be_allowed() -> None:
 def test_with_the_network_a_failure_of_it_is_not_the_sandboxes() -> None:
     denials = Denials(Sandbox("workspace", True), "/w")
     denials.take(Text("Network is unreachable"))
-    assert denials.told() is None
+    assert denials.told(failed=True) is None
 
 
 def test_of_a_container_it_is_told_where_it_can_be_widened() -> None:
     denials = Denials(Sandbox("container", True), "/w")
     denials.take(Text("bash: /etc/x: Permission denied\nNetwork is unreachable"))
-    denied = denials.told()
+    denied = denials.told(failed=True)
     assert denied is not None
     assert denied.text.startswith("The container seems to have kept it from /etc/x. ")
     assert "%sandbox" not in denied.text
