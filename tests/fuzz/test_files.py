@@ -211,6 +211,13 @@ def cell(drawn: Dice) -> Any:
     return found
 
 
+FOUND = (
+    '{"cells": [{"cell_type": "code", "source": "x", "outputs": 5}]}',
+    '{"cells": [{"cell_type": "code", "source": "x", "outputs": [5]}]}',
+    '{"cells": [{"cell_type": "code", "source": "x", "outputs": [{"output_type": "error", "traceback": [5]}]}]}',
+    '[{"role": "user", "code": {"a": 1}}]',
+)
+"""What was once read wrongly, or not refused."""
 DEEP = '{"role":"user","type":"message","content":' + '{"a":' * 970 + "1" + "}" * 971
 
 
@@ -231,7 +238,7 @@ TEXTS = texts(
 )
 
 
-@fuzzed(TEXTS, 2000, examples=["[" * 100_000, f"[{DEEP}]", '{"cells":' + "[" * 2000, "9" * 5000])
+@fuzzed(TEXTS, 2000, examples=["[" * 100_000, f"[{DEEP}]", '{"cells":' + "[" * 2000, "9" * 5000, *FOUND])
 def test_a_text_is_imported_or_refused(text: str) -> None:
     imported(text)
 
@@ -248,7 +255,6 @@ def imported(text: str) -> None:
     to_scripts(messages)
 
 
-LINES = texts("a\n", "b\n", "a", "\n", "\r\n", "\r", "  a\n", "\t\n", "\udce9\n", "c\n", length=14)
 CHANGE = FileChange("a.txt", None, None)
 
 
@@ -275,7 +281,7 @@ PATHS = ("a", "a/", "a/b/a.log", "a" * 60, "a/" * 60, "\udce9\n")
 
 
 @pytest.mark.filterwarnings("ignore:Possible:FutureWarning")  # of ``re``, of sets such as ``[[:alpha:]]``
-@fuzzed(IGNORE, 4000, examples=["**/" + "a/**/" * 40 + "b", "*a" * 60 + "b", "[" * 2000, "*[(?:]" * 20 + "b"])
+@fuzzed(IGNORE, 4000, examples=["**/" + "a/**/" * 40 + "b", "*a" * 60 + "b", "[" * 2000, "*[(?:]" * 20 + "b", "*[z-a]"])
 def test_patterns_of_what_is_ignored_are_read_and_asked_in_time(text: str) -> None:
     patterns = _patterns_in(text, "/w/.gitignore")
     for path in (*PATHS, "a/" * 2000, "a" * 255):

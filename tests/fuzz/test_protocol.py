@@ -168,6 +168,7 @@ class Attacked:
         self.answers: dict[object, asyncio.Future[Any]] = {}
         self.states: dict[str, Any] = {}
         self.errors = Errors()
+        self.loaded = 0
         self._over = threading.Event()
         self._count = 0
         self._odd = Dice(bytes(range(256)) * 100_000)
@@ -175,6 +176,7 @@ class Attacked:
     def _load(self) -> EngineMaker:
         async def make(given: Mapping[str, object], workspace: str, on_problem: Callable[[str], None]) -> Engine:
             sources = Sources(editor=given, workspaces=(Path(workspace),))
+            self.loaded += 1
             self.engine = cast(NotingEngine, await NotingEngine.open(sources, logging.getLogger(__name__).info))
             return self.engine
 
@@ -280,6 +282,7 @@ class Attacked:
     def check(self) -> None:
         """Nothing went wrong, and nothing ran that nobody asked for."""
         assert self.errors.found == []
+        assert self.loaded == 1, "there are two engines"
         assert not any("CANARY" in ran for ran in self.engine.ran), "code ran"
 
     async def attack(self, message: dict[str, Any]) -> None:
@@ -300,11 +303,27 @@ class Message:
     said: dict[str, Any]
 
 
+NOWHERE = {end: {"line": 2**40, "character": 0} for end in ("start", "end")}
+FOUND = [
+    ("workspace/executeCommand", {"command": name, "arguments": [argument]})
+    for name, argument in (
+        ("oi.session.new", {"profile": "x" * 5000}),
+        ("oi.session.new", {"profile": "~nobody/x.yaml"}),
+        ("oi.selection.edit", {"uri": "untitled:1", "instruction": "x", "range": NOWHERE}),
+        ("oi.selection.run", {"uri": "untitled:1", "range": NOWHERE}),
+    )
+]
+"""What was once answered with an internal error."""
+
+
 def under_attack(count: int, make: Callable[[Dice, World], dict[str, Any]], size: int = 120) -> None:
     """A server that gets ``count`` different messages."""
     with tempfile.TemporaryDirectory() as folder, asyncio.Runner() as runner:
         attacked = Attacked(folder)
         runner.run(attacked.begin())
+        for method, params in FOUND:
+            runner.run(attacked.attack({"jsonrpc": "2.0", "id": "found", "method": method, "params": params}))
+        attacked.post({"jsonrpc": "2.0", "method": "initialized", "params": {}})
 
         async def attack(drawn: Dice) -> None:
             await attacked.attack(make(drawn, attacked.world))

@@ -464,12 +464,17 @@ async def test_a_kernel_that_does_not_start(folder: Path) -> None:
 
 async def test_messages_that_are_none_do_not_end_the_reading(kernel: PythonKernel) -> None:
     """Code in the kernel can send anything in its name."""
-    send = "kernel.session.send(kernel.iopub_socket, {!r}, {}, kernel.get_parent())"
+    setup = (
+        "kernel = get_ipython().kernel",
+        "def send(kind, content):",
+        "    message = kernel.session.msg(kind, content, kernel.get_parent())",
+        "    kernel.iopub_socket.send_multipart(type(kernel.session).serialize(kernel.session, message))",
+    )
     kinds = ("stream", "display_data", "error", "oi_active_line", "oi_spilled", "status")
-    contents: list[dict[str, object]] = [{"name": 5}, {"name": "stdout", "text": 5, "data": [5], "traceback": 5}]
-    lines = [send.format(kind, content) for kind in kinds for content in contents]
-    events = await ran(kernel, "\n".join(["kernel = get_ipython().kernel", *lines, "print('still there')"]))
-    assert text(events) == "still there\n"
+    contents: list[object] = [{}, b"[]", b"5", b"nonsense", {"name": "stdout", "text": 5, "data": [5], "traceback": 5}]
+    lines = [f"send({kind!r}, {content})" for kind in kinds for content in contents]
+    events = await ran(kernel, "\n".join([*setup, *lines, "print('still there')"]))
+    assert text(events) == "still there\n", events
     assert events[-1] == Finished()
 
 
