@@ -62,6 +62,7 @@ bench: $(VENV)/.installed-test
 
 docs: $(VENV)/.installed-test
 	$(BIN)/python -m oi_lsp.docs
+	$(BIN)/python -m oi_lsp.typescript
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis

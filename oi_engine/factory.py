@@ -203,8 +203,7 @@ class Engine:
 
     def model_of(self, session: Session) -> str:
         """The model that answers in a session, as LiteLLM names it; empty where none is chosen yet."""
-        chosen = session.model.choice if isinstance(session.model, ChosenModel) else None
-        return session.settings.llm.model if chosen is None else chosen.model
+        return session.model.name if isinstance(session.model, ChosenModel) else session.settings.llm.model
 
     async def choose_model(self, settings: Settings | None = None) -> Choice:
         """The model of the settings, else the one that is found on this machine, else the tour."""
@@ -379,8 +378,9 @@ class Engine:
         def make_runtime(language: str, folder: str) -> Runtime:
             return runtimes.make(language, folder, spill_folder(session_id))
 
+        chosen = ChosenModel(self, own, model)
         session = Session(
-            answering or ChosenModel(self, own, model),
+            answering or chosen,
             make_runtime,
             own,
             languages=runtimes.languages(),
@@ -394,6 +394,9 @@ class Engine:
             approvals=self.approvals,
             confiner=Confiner(runtimes, lambda: session.settings, spill_folder(session_id)),
         )
+        if answering is None:
+            chosen.on_choice = session.show_model
+            session.show_model(chosen.name)
         self._sessions.append(session)
         return session
 
@@ -453,12 +456,31 @@ def _chosen_by(settings: Settings) -> tuple[object, ...]:
 
 
 class ChosenModel:
-    """The model that a session ends up with, chosen when it is first needed."""
+    """The model that a session ends up with, chosen when it is first needed.
+
+    ``on_choice`` is called with its name, as LiteLLM has it, whenever another answers from then on.
+    """
 
     def __init__(self, engine: Engine, settings: Settings, choice: Choice | None = None) -> None:
         self._engine = engine
         self._settings = settings
-        self.choice = choice
+        self._choice = choice
+        self.on_choice: Callable[[str], None] = lambda _: None
+
+    @property
+    def choice(self) -> Choice | None:
+        """The model that answers; ``None`` where none is chosen yet."""
+        return self._choice
+
+    @choice.setter
+    def choice(self, choice: Choice | None) -> None:
+        self._choice = choice
+        self.on_choice(self.name)
+
+    @property
+    def name(self) -> str:
+        """Its name, as LiteLLM has it; empty where none is chosen yet."""
+        return self._settings.llm.model if self._choice is None else self._choice.model
 
     def go_by(self, settings: Settings) -> None:
         """Choose anew, by other settings, for the next request."""

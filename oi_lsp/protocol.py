@@ -127,6 +127,7 @@ class SessionState:
     input: Input | None = wire("What the program waits for; present in `awaiting_input` alone.", default=None)
     queue: tuple[Queued, ...] = wire("Messages that wait for their turn, the next one first.", default=())
     usage: Usage = wire("Tokens and cost so far.", default=Usage(0, 0))
+    model: str | None = wire("The model that answers, as LiteLLM names it; absent: not chosen yet.", default=None)
 
 
 @wire_type

@@ -24,7 +24,7 @@ from oi_engine.computer.computer import Computer, Confining, LanguageFinder, Run
 from oi_engine.computer.languages import Naming
 from oi_engine.computer.looks import Completions, Inspection
 from oi_engine.computer.sandbox import OFF, Allowed, Sandbox
-from oi_engine.errors import OiError, SessionBusy, UnknownInput, UnknownProposal
+from oi_engine.errors import GrantError, OiError, SessionBusy, UnknownInput, UnknownProposal
 from oi_engine.history.restore import said
 from oi_engine.history.store import turn_starts
 from oi_engine.messages import Chunk, Message, Recipient, new_id, now
@@ -168,9 +168,11 @@ class Session:
         return self._request(Request(tuple(messages)))
 
     def run(self, language: str, code: str) -> Ticket:
-        """Run the person's own code: sending it is the approval."""
+        """Run the person's own code: sending it is the approval. Raises ``GrantError`` where nothing may run."""
         from oi_engine.session.turn import OwnCode, Request
 
+        if why := self.policy.forbids():
+            raise GrantError(why)
         return self._request(Request(own_code=OwnCode(language, code)))
 
     def aside(self, said: str, work: Work) -> Ticket:
@@ -184,7 +186,9 @@ class Session:
         return Ticket(self._asides.begin(said, work), queued=False)
 
     def approve(self, proposal_id: str, code: str | None = None, *, always: Always | bool | None = None) -> str:
-        """Run the proposal, or ``code`` as the person edited it. Answers the turn's id. Raises ``UnknownProposal``.
+        """Run the proposal, or ``code`` as the person edited it. Answers the turn's id.
+
+        Raises ``UnknownProposal``, and ``GrantError`` where nothing may run.
 
         With ``always``, the same code in the same place is not asked about again: in this session (``session``, or
         true), or until that is revoked (``here``).
@@ -468,6 +472,10 @@ class Session:
         """A reply was paid for."""
         now = self._snapshot
         self._show(usage=now.usage.plus(usage), turn_usage=now.turn_usage.plus(usage))
+
+    def show_model(self, model: str) -> None:
+        """Another model answers from now on."""
+        self._show(model=model)
 
     def _show_queue(self) -> None:
         self._show(queue=self._queued())

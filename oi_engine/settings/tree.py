@@ -236,6 +236,12 @@ class Settings:
     changes: ChangesSettings = Factory(ChangesSettings)
     policy: PolicySettings = Factory(PolicySettings)
     sandbox_limits: SandboxSettings = Factory(SandboxSettings)
+    run_code: bool = _setting(
+        True,
+        "Whether code may run at all; if not, the model can be talked with, and what it proposes can be read.",
+        group=_SAFETY,
+        order=(True, False),
+    )
     auto_run: AutoRun = _setting(
         False,
         "Run code without asking: `sandboxed` does so inside the sandbox alone, and is the better choice; `true` does "
