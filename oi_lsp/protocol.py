@@ -234,6 +234,10 @@ class SessionUndo(OfSession):
     """Take back the last request and all that came of it. The stream says so with a command chunk, `undo`."""
 
     files: bool = wire("Whether to take back, too, what its runs changed on disk (`oi.changes.revert`).", default=False)
+    message_id: str | None = identifier(
+        "A message of an earlier request: that one and all that came after it are taken back; absent: the last.",
+        default=None,
+    )
 
 
 @wire_type

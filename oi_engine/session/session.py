@@ -302,9 +302,18 @@ class Session:
         turns = self.transcript.turns
         return self.messages[turns[-1] :] if turns else []
 
-    def undo(self) -> None:
-        """Take back the last request and all that came of it. Raises ``SessionBusy`` in mid-turn."""
+    def undo(self, message_id: str | None = None) -> None:
+        """Take back the last request and all that came of it; with a message, all from that one's request on.
+
+        Raises ``SessionBusy`` in mid-turn, and ``OiError`` where no message of a request has that id.
+        """
+        turns = self.transcript.turns
+        at = next((at for at, message in enumerate(self.messages) if message.id == message_id), -1)
+        if message_id is not None and (not turns or at < turns[0]):
+            raise OiError(f"No request has a message {message_id!r}.", "It may have been taken back already.")
         self._edit_history("undo")
+        while message_id is not None and len(self.messages) > at:
+            self._edit_history("undo")
 
     def reset(self) -> None:
         """Begin the conversation anew; kernels keep their state. Raises ``SessionBusy`` in mid-turn."""

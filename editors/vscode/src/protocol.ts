@@ -448,6 +448,8 @@ export interface SessionUndo {
   sessionId: string;
   /** Whether to take back, too, what its runs changed on disk (`oi.changes.revert`). */
   files?: boolean;
+  /** A message of an earlier request: that one and all that came after it are taken back; absent: the last. */
+  messageId?: string;
 }
 
 /** What was not taken back. */
