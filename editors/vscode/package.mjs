@@ -12,7 +12,7 @@ const LARGEST = 1_500_000;
 
 /** @param {string} program @param {string[]} args @param {string} [cwd] */
 function run(program, args, cwd) {
-    execFileSync(program, args, { cwd, stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync(program, args, { cwd, stdio: ["ignore", "ignore", "inherit"] });
 }
 
 fs.rmSync(path.join(here, "dist"), { recursive: true, force: true });
@@ -25,9 +25,9 @@ fs.mkdirSync(path.join(here, "out"), { recursive: true });
 const vsix = path.join(here, "out", "oi-lsp.vsix");
 const vsce = path.join(here, "node_modules", "@vscode", "vsce", "vsce");
 run(
-    process.execPath,
-    [vsce, "package", "--no-dependencies", "--skip-license", "--allow-missing-repository", "--out", vsix],
-    here,
+  process.execPath,
+  [vsce, "package", "--no-dependencies", "--skip-license", "--allow-missing-repository", "--out", vsix],
+  here,
 );
 const { size } = fs.statSync(vsix);
 console.log(`vsix: ${path.relative(top, vsix)}, ${Math.round(size / 1000)} kB`);

@@ -18,7 +18,6 @@ const SCOPES: Record<string, string[]> = {
   property: ["variable.other.property", "support.type.property-name", "variable"],
   meta: ["meta.preprocessor", "meta.decorator", "entity.name.function.decorator"],
   tag: ["entity.name.tag"],
-  regexp: ["string.regexp", "constant.regexp"],
 };
 
 interface Rule {

@@ -142,7 +142,7 @@ export class Conversation {
       this.listener.changed(item);
       return;
     }
-    const code = this.item(chunk.parent);
+    const code = this.item(item.parent);
     if (code === undefined) return;
     code.line = chunk.content === null ? undefined : Number(chunk.content);
     if (chunk.failure !== undefined) code.failedAt = chunk.failure.line;

@@ -46,6 +46,7 @@ export class Output {
     this.text = text;
     this.live.before(...visible(this.lines.ready));
     this.lines.ready = "";
+    this.element.classList.toggle("some", text.trim() !== "");
     this.live.replaceChildren(...visible(this.lines.current));
     if (pinned) this.element.scrollTop = this.element.scrollHeight;
   }

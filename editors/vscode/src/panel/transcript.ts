@@ -4,9 +4,9 @@ import type { App, Row } from "./app.js";
 import { Block } from "./block.js";
 import { post } from "./bridge.js";
 import type { Item } from "./conversation.js";
-import { h, visible } from "./dom.js";
+import { button, h, visible } from "./dom.js";
 import { Markdown } from "./markdown.js";
-import { noteRow, pictureRow, reasoningRow, symbol } from "./results.js";
+import { noteRow, pictureRow, reasoningRow } from "./results.js";
 
 /** So near to the bottom, in pixels, new text is followed. */
 const NEAR = 40;
@@ -21,6 +21,7 @@ export class Transcript {
     "aria-label": "Conversation",
     tabIndex: 0,
   });
+  private readonly list = h("div", { class: "list" });
   private readonly rows = new Map<string, Row>();
   private readonly near = new Set<Row>();
   private readonly dirty = new Set<Row>();
@@ -35,7 +36,11 @@ export class Transcript {
       const { scrollHeight, scrollTop, clientHeight } = this.element;
       this.pinned = scrollHeight - scrollTop - clientHeight < NEAR;
     });
-    new ResizeObserver(() => this.follow()).observe(this.element);
+    this.element.append(this.list);
+    // Pictures have no size before they are there.
+    const resized = new ResizeObserver(() => this.follow());
+    resized.observe(this.element);
+    resized.observe(this.list);
   }
 
   /** Show the conversation from its beginning. */
@@ -44,10 +49,10 @@ export class Transcript {
     this.rows.clear();
     this.near.clear();
     this.dirty.clear();
-    this.element.replaceChildren();
+    this.list.replaceChildren();
     this.pinned = true;
     this.app.conversation.items.forEach((item) => this.add(item));
-    if (messages.length === 0) this.element.append(welcome());
+    if (messages.length === 0) this.list.append(welcome());
     this.follow();
   }
 
@@ -62,7 +67,7 @@ export class Transcript {
     const row = rowOf(this.app, item);
     this.rows.set(item.id, row);
     this.ofElement.set(row.element, row);
-    this.element.append(row.element);
+    this.list.append(row.element);
     this.watch.observe(row.element);
   }
 
@@ -169,10 +174,11 @@ function userRow(app: App, item: Item): Row {
   const tools = h(
     "div",
     { class: "tools" },
-    symbol("✎", "Edit this message and go on from here", () => app.rewrite(item)),
-    symbol("⑂", "Branch: a new chat that goes on from this message", () =>
-      post({ type: "branch", messageId: item.id }),
-    ),
+    button("Edit", () => app.rewrite(item), { class: "quiet", title: "Edit this message and go on from here" }),
+    button("Branch", () => post({ type: "branch", messageId: item.id }), {
+      class: "quiet",
+      title: "A new chat that goes on from this message; this one stays as it is",
+    }),
   );
   const canEdit = !isFile && item.recipient === undefined;
   const element = h(
