@@ -128,7 +128,20 @@ export class Panel {
 
   /** Wait until nothing goes on. */
   async rest(): Promise<void> {
-    await this.frame.getByRole("button", { name: "Send", exact: true }).waitFor();
+    await this.frame.locator("#composer button[type=submit]:enabled", { hasText: "Send" }).waitFor();
+  }
+
+  /** Have VS Code in another theme. */
+  async theme(name: string): Promise<void> {
+    await this.command("Preferences: Color Theme");
+    const input = this.page.locator(".quick-input-widget input").first();
+    await input.fill(name);
+    await this.page.locator(".quick-input-list [role=option]", { hasText: name }).first().click();
+    const kind = name.includes("High Contrast") ? /hc-/ : name.includes("Dark") ? /vs-dark/ : /\bvs\b/;
+    await until(
+      async () => kind.test((await this.page.locator(".monaco-workbench").getAttribute("class")) ?? ""),
+      name,
+    );
   }
 
   /** What the last answer of the model says. */

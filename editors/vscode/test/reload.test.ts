@@ -1,6 +1,6 @@
 // The window is reloaded and the server dies while something goes on: what was said is still there.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
 import { Panel, seen } from "./panel.ts";
 import { Provider } from "./provider.ts";
 
@@ -11,22 +11,19 @@ const provider = await Provider.start(
 const panel = await Panel.open({ machine: provider.settings, env: Provider.environment });
 const tried = (name: string, body: (panel: Panel) => Promise<void>) => seen(name, panel, body);
 
-/** The server's processes of this workbench, by their parent's. */
+/** The server's processes of this workbench, which is told by their environment. */
 function servers(): number[] {
-  const listed = execFileSync("ps", ["-eo", "pid=,args="], { encoding: "utf8" });
-  const own = listed.split("\n").filter((line) => /oi-lsp --stdio/.test(line));
-  return own
-    .map((line) => Number(line.trim().split(/\s+/)[0]))
-    .filter((pid) =>
-      execFileSync("tr", ["\\0", "\\n", "-s"], { input: environ(pid), encoding: "utf8" }).includes(panel.home),
-    );
+  const pids = fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const isOurs = (pid: string) =>
+    fileOf(pid, "cmdline").includes("--stdio") && fileOf(pid, "environ").includes(panel.home);
+  return pids.filter(isOurs).map(Number);
 }
 
-function environ(pid: number): Buffer {
+function fileOf(pid: string, name: string): string {
   try {
-    return execFileSync("cat", [`/proc/${pid}/environ`]);
+    return fs.readFileSync(`/proc/${pid}/${name}`, "utf8");
   } catch {
-    return Buffer.alloc(0); // it has gone meanwhile
+    return ""; // it has gone meanwhile
   }
 }
 

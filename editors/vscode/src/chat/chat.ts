@@ -80,10 +80,11 @@ export class Chat implements vscode.Disposable {
     const opening = (this.opening = this.read(id));
     try {
       const opened = await opening;
+      // Nothing is waited for in between: what the server tells next is told after this.
       this.current = opened.info.sessionId;
-      await this.context.workspaceState.update(LAST, this.current);
       this.become(opened.state);
       this.opened.fire(opened);
+      void this.context.workspaceState.update(LAST, this.current);
       return opened;
     } catch (error) {
       if (this.opening === opening) this.opening = undefined;

@@ -132,8 +132,6 @@ export class Composer {
 
   private changed(): void {
     keep({ draft: this.field.value });
-    this.field.style.height = "auto";
-    this.field.style.height = `${Math.min(this.field.scrollHeight, 240)}px`;
     void this.suggest();
   }
 

@@ -56,7 +56,7 @@ export class Conversation {
     this.next = opened.nextSeq;
     this.asked = false;
     for (const message of opened.messages) {
-      const item = itemOf(message);
+      const item = this.itemOf(message);
       item.text = textOf(message.content);
       item.done = true;
       this.insert(item);
@@ -121,13 +121,13 @@ export class Conversation {
         this.applyCommand(chunk);
         return;
       case "error":
-        this.add({ ...itemOf(chunk), text: textOf(chunk.content), done: true });
+        this.add({ ...this.itemOf(chunk), text: textOf(chunk.content), done: true });
         return;
     }
     const item = this.item(chunk.id);
     if (item === undefined) {
       // A whole message in one chunk has no start in a replay.
-      const made = itemOf(chunk);
+      const made = this.itemOf(chunk);
       if (chunk.start !== true) made.text = textOf(chunk.content);
       this.add(made);
     } else if (chunk.end === true) {
@@ -159,6 +159,14 @@ export class Conversation {
     }
   }
 
+  private itemOf(from: LmcMessage | LmcChunk): Item {
+    const { role, type, format, recipient } = from;
+    // Conversations from elsewhere do not say which code their output is of: it is that before it.
+    const isResult = role === "computer" && RESULTS.has(type);
+    const parent = from.parent ?? (isResult ? this.items.findLast((item) => item.type === "code")?.id : undefined);
+    return { id: from.id ?? `unnamed-${++unnamed}`, role, type, format, recipient, parent, text: "", done: false };
+  }
+
   private add(item: Item): void {
     this.insert(item);
     this.listener.added(item);
@@ -177,11 +185,7 @@ export class Conversation {
 }
 
 let unnamed = 0;
-
-function itemOf(from: LmcMessage | LmcChunk): Item {
-  const { role, type, format, recipient, parent } = from;
-  return { id: from.id ?? `unnamed-${++unnamed}`, role, type, format, recipient, parent, text: "", done: false };
-}
+const RESULTS = new Set(["console", "image", "code"]);
 
 function changeItem(id: string, parent: string): Item {
   const role = "computer";
