@@ -4,12 +4,12 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test install check lint types unit fuzz bench docs locks clean
+.PHONY: run test install check lint types unit fuzz bench docs locks clean vscode vscode-workbench vscode-check vscode-vsix vscode-test
 
 run: $(VENV)/.installed
 	@$(BIN)/oi-lsp chat
 
-test: $(VENV)/.installed-test lint types unit
+test: $(VENV)/.installed-test lint types unit vscode-check vscode-test
 
 install: $(VENV)/.installed
 
@@ -66,6 +66,33 @@ bench: $(VENV)/.installed-test
 
 docs: $(VENV)/.installed-test
 	$(BIN)/python -m oi_lsp.docs
+	$(BIN)/python -m oi_lsp.typescript
+
+# The VS Code extension. Its tools run on the Node that comes with the workbench of .ci/vscode.
+EXTENSION := editors/vscode
+vscode%: export TEST_VSCODE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/oi-lsp-ci/vscode
+ON_NODE = cd $(EXTENSION) && PATH="$(TEST_VSCODE)/node/bin:$$PATH"
+
+# Builds it all, and opens the extension in VS Code itself, to be used in a browser.
+vscode: vscode-vsix
+	$(ON_NODE) node test/open.ts
+
+vscode-workbench:
+	@.ci/vscode
+
+$(EXTENSION)/node_modules/.installed: $(EXTENSION)/package-lock.json | vscode-workbench
+	$(ON_NODE) npm ci --silent --ignore-scripts
+	@touch $@
+
+vscode-check: $(EXTENSION)/node_modules/.installed
+	$(ON_NODE) npm run --silent check
+
+vscode-vsix: $(EXTENSION)/node_modules/.installed $(VENV)/.installed
+	$(ON_NODE) node package.mjs $(abspath $(BIN))/python
+
+vscode-test: vscode-vsix
+	$(ON_NODE) node test/run.ts
 
 clean:
+	rm -rf $(addprefix $(EXTENSION)/,node_modules dist out)
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis

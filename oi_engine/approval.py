@@ -85,6 +85,10 @@ class Judge(Protocol):
         """Whether a cell may run unasked."""
         ...
 
+    def forbids(self) -> str:
+        """Why nothing may run at all, whoever approves it; empty where code may run."""
+        ...
+
     def ran(self, cell: Cell) -> None:
         """A cell is about to run."""
         ...
@@ -109,6 +113,10 @@ class AskAlways:
     def judge(self, cell: Cell) -> Judgement:
         """Nothing runs unasked."""
         return ASK
+
+    def forbids(self) -> str:
+        """What a person approves may run."""
+        return ""
 
     def ran(self, cell: Cell) -> None:
         """Nothing is remembered."""
@@ -173,7 +181,7 @@ class Gate:
     def judge(self, proposal: Proposal) -> Judgement:
         """Whether the proposal may be approved without asking, and why: the policy lets it run, or it was approved
         *always* in these very words and no rule denies it."""
-        if self._pending.get(proposal.id) != proposal:
+        if self._pending.get(proposal.id) != proposal or self.policy.forbids():
             return ASK
         judged = self.policy.judge(proposal.cell)
         if judged.verdict != "ask":
@@ -192,7 +200,7 @@ class Gate:
         """The person said yes to ``cell``, which is the proposal's own or the person's edit of it.
 
         Raises ``UnknownProposal`` where the proposal was decided already, has expired or never was, and ``GrantError``
-        where the cell is not of the proposal's session.
+        where the cell is not of the proposal's session, or the policy lets nothing run.
         """
         proposal = self._pending.get(proposal_id)
         if proposal is None:
@@ -201,8 +209,9 @@ class Gate:
             )
         if cell.session_id != proposal.cell.session_id:
             raise GrantError("The proposal belongs to another session.")
+        grant = self._grant(cell)
         del self._pending[proposal_id]
-        return self._grant(cell)
+        return grant
 
     def remember(self, grant: Grant, always: Always) -> None:
         """What a grant allows is not asked about again, in this session or here; for one that is about to be used.
@@ -220,7 +229,7 @@ class Gate:
             self.kept.keep(grant.cell)
 
     def own(self, cell: Cell) -> Grant:
-        """The person sent code of their own: sending it is the approval."""
+        """The person sent code of their own: sending it is the approval. Raises ``GrantError`` as ``approve`` does."""
         return self._grant(cell)
 
     def withdraw(self, proposal_id: str) -> Proposal:
@@ -248,6 +257,8 @@ class Gate:
         return grant.cell
 
     def _grant(self, cell: Cell) -> Grant:
+        if why := self.policy.forbids():
+            raise GrantError(why, "Decline it, or let code run first.")
         grant = Grant(cell, maker=_made_here)
         self._grants[grant.id] = cell.digest
         return grant

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Protocol
 
 from attrs import evolve, frozen
@@ -36,14 +36,33 @@ class Chooser(Protocol):
 
 
 class ChosenModel:
-    """The model that a session ends up with, chosen when it is first needed."""
+    """The model that a session ends up with, chosen when it is first needed.
+
+    ``on_choice`` is called with its name, as LiteLLM has it, whenever another answers from then on.
+    """
 
     def __init__(self, engine: Chooser, settings: Settings, choice: Choice | None = None) -> None:
         self._engine = engine
         self._settings = settings
-        self.choice = choice
+        self._choice = choice
+        self.on_choice: Callable[[str], None] = lambda _: None
         self.given = choice is not None
         """Chosen for this session, and not by settings."""
+
+    @property
+    def choice(self) -> Choice | None:
+        """The model that answers; ``None`` where none is chosen yet."""
+        return self._choice
+
+    @choice.setter
+    def choice(self, choice: Choice | None) -> None:
+        self._choice = choice
+        self.on_choice(self.name)
+
+    @property
+    def name(self) -> str:
+        """Its name, as LiteLLM has it; empty where none is chosen yet."""
+        return self._settings.llm.model if self._choice is None else self._choice.model
 
     def go_by(self, settings: Settings) -> None:
         """Choose anew, by other settings, for the next request."""

@@ -200,8 +200,7 @@ class Engine:
 
     def model_of(self, session: Session) -> str:
         """The model that answers in a session, as LiteLLM names it; empty where none is chosen yet."""
-        chosen = session.model.choice if isinstance(session.model, ChosenModel) else None
-        return session.settings.llm.model if chosen is None else chosen.model
+        return session.model.name if isinstance(session.model, ChosenModel) else session.settings.llm.model
 
     async def choose_model(self, settings: Settings | None = None) -> Choice:
         """The model of the settings, else the one that is found on this machine, else the tour."""
@@ -377,8 +376,9 @@ class Engine:
         def make_runtime(language: str, folder: str) -> Runtime:
             return runtimes.make(language, folder, spill_folder(session_id))
 
+        chosen = ChosenModel(self, own, model)
         session = Session(
-            answering or ChosenModel(self, own, model),
+            answering or chosen,
             make_runtime,
             own,
             languages=runtimes.languages(),
@@ -392,6 +392,9 @@ class Engine:
             approvals=self.approvals,
             confiner=Confiner(runtimes, lambda: session.settings, spill_folder(session_id), cwd),
         )
+        if answering is None:
+            chosen.on_choice = session.show_model
+            session.show_model(chosen.name)
         self._sessions.append(session)
         return session
 

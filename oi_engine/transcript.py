@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from attrs import define, evolve, field
 
@@ -118,3 +118,13 @@ def fold(chunks: Iterable[Chunk]) -> list[Message]:
     for chunk in chunks:
         transcript.apply(chunk)
     return transcript.messages
+
+
+def alike(present: Sequence[Message], wanted: Sequence[Message]) -> int:
+    """How many messages both begin with; ids and times do not count."""
+    same = 0
+    for one, other in zip(present, wanted, strict=False):
+        if (one.role, one.type, one.format, one.content) != (other.role, other.type, other.format, other.content):
+            break
+        same += 1
+    return same

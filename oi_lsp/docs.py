@@ -122,7 +122,7 @@ def render() -> str:
     for notification in protocol.NOTIFICATIONS:
         parts += [f"### `{notification.method}`\n", _prose(notification.params), *_fields(notification.params)]
     parts.append("## Types\n")
-    for kind in _types():
+    for kind in wire_types():
         parts += [f"### `{kind.__name__}`\n", _prose(kind), *_fields(kind)]
     parts.append(
         "### `LmcMessage`, `LmcChunk`\n\nObjects in the form that Open Interpreter documents (`role`, `type`, "
@@ -178,7 +178,7 @@ def type_name(wanted: Any) -> str:
     return {str: "text", int: "whole number", float: "number", bool: "true or false"}.get(wanted, "object")
 
 
-def _types() -> list[type]:
+def wire_types() -> list[type]:
     """The classes that fields of others have, in the order of the file."""
     roots = [*(c.params for c in protocol.COMMANDS), *(c.result for c in protocol.COMMANDS), protocol.ErrorData]
     roots += [notification.params for notification in protocol.NOTIFICATIONS]
@@ -192,7 +192,8 @@ def _types() -> list[type]:
                     found.add(kind)
                     roots.append(kind)
     members = (kind for module in (protocol, *protocol.MODULES) for kind in vars(module).values())
-    return [kind for kind in members if isinstance(kind, type) and kind in found]
+    # Some modules have a class of another one's.
+    return list(dict.fromkeys(kind for kind in members if isinstance(kind, type) and kind in found))
 
 
 def _classes(wanted: Any) -> Iterator[type]:

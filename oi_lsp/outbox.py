@@ -177,6 +177,7 @@ def state_of(session: Session) -> SessionState:
             now.usage.cost,
             TurnUsage(turn.prompt_tokens, turn.completion_tokens, turn.cost) if paid else None,
         ),
+        model=now.model or None,
     )
 
 

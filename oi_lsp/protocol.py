@@ -136,6 +136,7 @@ class SessionState:
     input: Input | None = wire("What the program waits for; present in `awaiting_input` alone.", default=None)
     queue: tuple[Queued, ...] = wire("Messages that wait for their turn, the next one first.", default=())
     usage: Usage = wire("Tokens and cost so far.", default=Usage(0, 0))
+    model: str | None = wire("The model that answers, as LiteLLM names it; absent: not chosen yet.", default=None)
 
 
 @wire_type
@@ -242,6 +243,10 @@ class SessionUndo(OfSession):
     """Take back the last request and all that came of it. The stream says so with a command chunk, `undo`."""
 
     files: bool = wire("Whether to take back, too, what its runs changed on disk (`oi.changes.revert`).", default=False)
+    message_id: str | None = identifier(
+        "A message of an earlier request: that one and all that came after it are taken back; absent: the last.",
+        default=None,
+    )
 
 
 @wire_type

@@ -88,6 +88,22 @@ class ChangesDiffResult:
 
 
 @wire_type
+class ChangesRead(OfSession):
+    """Read what a path held before a change and after it, for an editor that compares texts itself."""
+
+    change_id: str = identifier("The change.")
+    path: str = wire("The path.", limit=PATH_LIMIT)
+
+
+@wire_type
+class ChangesReadResult:
+    """A text twice; what is no UTF-8 in it is `\ufffd`."""
+
+    before: str | None = wire("Before; absent: there was no such file.", default=None)
+    after: str | None = wire("After; absent: there is no such file.", default=None)
+
+
+@wire_type
 class ChangesRevert(OfSession):
     """Take a change back: all of it, one path, or one hunk of that. The model is told before the next request.
 
@@ -122,5 +138,6 @@ class ChangesRevertResult:
 COMMANDS: tuple[Command, ...] = (
     Command("oi.changes.list", ChangesList, ChangesListResult),
     Command("oi.changes.diff", ChangesDiff, ChangesDiffResult),
+    Command("oi.changes.read", ChangesRead, ChangesReadResult),
     Command("oi.changes.revert", ChangesRevert, ChangesRevertResult),
 )

@@ -63,6 +63,22 @@ def diff(workspace: Workspace, change: FileChange) -> FileDiff:
     return difference(change, old, new)
 
 
+def texts(workspace: Workspace, change: FileChange) -> tuple[str | None, str | None]:
+    """What a file held before its change, and after it; ``None`` where there was none.
+
+    Raises ``ChangesError`` where it is not kept, or is no text.
+    """
+    if change.why:
+        raise ChangesError(change.why)
+    found: list[str | None] = []
+    for entry in (change.before, change.after):
+        text = None if entry is None or entry.what == "folder" else text_of(_content(workspace, entry))
+        if text is None and entry is not None:
+            raise ChangesError(f"{change.shown} is no text.")
+        found.append(text)
+    return found[0], found[1]
+
+
 def revert(
     workspace: Workspace, changes: ChangeSet, path: str | None = None, wanted: Collection[str] | None = None
 ) -> Reverted:

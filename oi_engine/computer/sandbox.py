@@ -168,6 +168,9 @@ class Allowed:
             raise OiError(f"{path} holds your whole home folder.", "Name a folder in it.")
         return evolve(self, folders=tuple(dict.fromkeys((*self.folders, real))))
 
+    def __str__(self) -> str:
+        return ", ".join([*(["the network"] if self.network else []), *self.folders]) or "nothing"
+
 
 @frozen
 class Confinement:

@@ -42,9 +42,8 @@ async def sandbox(session: Session, rest: str) -> str:
         there = container_problem() or "All of this program runs in a container."
     else:
         there = (await look_for_sandbox(session.cwd)).problem or "There is a sandbox here."
-    allowed = [*(["the network"] if session.allowed.network else []), *session.allowed.folders] or ["nothing more"]
     lines = [_line(session, name) for name in GUARDS if "sandbox" in name or name == "auto_run"]
-    return "\n".join([f"- {there}", *lines, f"- allowed for this session: {quoted(', '.join(allowed))}"])
+    return "\n".join([f"- {there}", *lines, f"- allowed for this session: {quoted(str(session.allowed))}"])
 
 
 def _line(session: Session, name: str) -> str:

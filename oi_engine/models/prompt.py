@@ -12,7 +12,7 @@ from oi_engine.models.model import ModelRequest
 from oi_engine.models.tokens import images_in
 from oi_engine.models.units import Style, Unit, Written, join, newest_images
 from oi_engine.settings import Settings
-from oi_engine.settings.tree import SYSTEM_MESSAGE
+from oi_engine.settings.system_message import SYSTEM_MESSAGE
 
 
 def system_message(settings: Settings, *, tools: bool, cwd: str, languages: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """What the gate asks before it asks the person: whether code may run without a question, and why not.
 
-In this order, the first that has something to say:
+Where ``run_code`` is off nothing runs, whoever approves it. Else in this order, the first that has something to say:
 
 1. ``policy.deny``: asked about, whatever comes after;
 2. *always* for this very text, in this session or here (the gate's own);
@@ -67,6 +67,10 @@ class Policy:
             return Judgement("ask", f"Your rule `policy.allow: {rule}` is for one plain command, and this is not one.")
         return ASK
 
+    def forbids(self) -> str:
+        """Why nothing may run at all; empty where code may run."""
+        return "" if self.settings().run_code else "No code runs here: `run_code` is off."
+
     def ran(self, cell: Cell) -> None:
         """A cell is about to run."""
         if cell.language == SHELL and not self._steered:
@@ -91,6 +95,7 @@ class Policy:
 
 
 GUARDS = (
+    "run_code",
     "auto_run",
     "safe_mode",
     "sandbox",

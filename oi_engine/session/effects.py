@@ -22,7 +22,7 @@ from attrs import frozen
 
 from oi_engine.changes.diff import FileDiff
 from oi_engine.changes.entries import Snapshot
-from oi_engine.changes.revert import Reverted, diff, find_file, revert
+from oi_engine.changes.revert import Reverted, diff, find_file, revert, texts
 from oi_engine.changes.scan import Abandoned
 from oi_engine.changes.store import ChangeSet
 from oi_engine.changes.workspace import Workspace
@@ -163,6 +163,17 @@ class Effects:
             return found
 
         return await self._do(look)
+
+    async def texts(self, change_id: str, path: str) -> tuple[str | None, str | None]:
+        """What a path held before a change and after it, as ``changes.revert.texts`` has it.
+
+        Raises ``UnknownChange``, ``ChangesError``.
+        """
+
+        def read(workspace: Workspace) -> tuple[str | None, str | None]:
+            return texts(workspace, find_file(workspace.store.set(self._host.id, change_id), path))
+
+        return await self._do(read)
 
     async def revert(self, change_id: str, path: str | None = None, hunk: str | None = None) -> Reverted:
         """Take back a change set, one path of it, or a hunk of that; the model is told before the next request.

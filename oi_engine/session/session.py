@@ -24,7 +24,7 @@ from oi_engine.computer.computer import Computer, Confining, LanguageFinder, Run
 from oi_engine.computer.languages import Naming
 from oi_engine.computer.looks import Completions, Inspection
 from oi_engine.computer.sandbox import CONTAINER, OFF, Allowed, Sandbox
-from oi_engine.errors import OiError, SessionBusy, UnknownInput, UnknownProposal
+from oi_engine.errors import GrantError, OiError, SessionBusy, UnknownInput, UnknownProposal
 from oi_engine.history.restore import said
 from oi_engine.history.store import turn_starts
 from oi_engine.messages import Chunk, Message, Recipient, new_id, now
@@ -34,8 +34,8 @@ from oi_engine.session.aside import Asides, Work
 from oi_engine.session.review import Review, Reviewing, Reviews
 from oi_engine.session.state import PendingInput, Queued, Snapshot, State, Stopped, Ticket, UsageTotals
 from oi_engine.settings import Settings
-from oi_engine.stream import Entry, Stream
-from oi_engine.transcript import Transcript
+from oi_engine.stream import Stream
+from oi_engine.transcript import Transcript, alike
 
 if TYPE_CHECKING:
     from oi_engine.changes.workspace import Workspace
@@ -84,7 +84,7 @@ class Session:
         self.model = model
         self.stream = Stream()
         self.transcript = Transcript()
-        self.stream.subscribe(self._fold)
+        self.stream.subscribe(lambda entry: self.transcript.apply(entry.chunk))
         self.allowed = Allowed()
         """What the person has allowed the sandbox beside the settings."""
         self._confiner = confiner
@@ -168,9 +168,11 @@ class Session:
         return self._request(Request(tuple(messages)))
 
     def run(self, language: str, code: str) -> Ticket:
-        """Run the person's own code: sending it is the approval."""
+        """Run the person's own code: sending it is the approval. Raises ``GrantError`` where nothing may run."""
         from oi_engine.session.turn import OwnCode, Request
 
+        if why := self.policy.forbids():
+            raise GrantError(why)
         return self._request(Request(own_code=OwnCode(language, code)))
 
     def aside(self, said: str, work: Work) -> Ticket:
@@ -184,7 +186,9 @@ class Session:
         return Ticket(self._asides.begin(said, work), queued=False)
 
     def approve(self, proposal_id: str, code: str | None = None, *, always: Always | bool | None = None) -> str:
-        """Run the proposal, or ``code`` as the person edited it. Answers the turn's id. Raises ``UnknownProposal``.
+        """Run the proposal, or ``code`` as the person edited it. Answers the turn's id.
+
+        Raises ``UnknownProposal``, and ``GrantError`` where nothing may run.
 
         With ``always``, the same code in the same place is not asked about again: in this session (``session``, or
         true), or until that is revoked (``here``).
@@ -213,10 +217,9 @@ class Session:
             raise OiError("What is in the container is said where it is started.", "Add it there: see docs/docker.md.")
         allowed = self.allowed if path is None else self.allowed.with_folder(path)
         self.allowed = evolve(allowed, network=allowed.network or network)
-        words = [*(["the network"] if self.allowed.network else []), *self.allowed.folders]
         said = (
-            f"The sandbox of this session allows, beside its settings: {', '.join(words) or 'nothing'}. What runs in a "
-            "sandbox is started afresh at its next run, and its variables are gone then."
+            f"The sandbox of this session allows, beside its settings: {self.allowed}. What runs in a sandbox is "
+            "started afresh at its next run, and its variables are gone then."
         )
         self._asides.tell(said)
         return said
@@ -300,9 +303,18 @@ class Session:
         turns = self.transcript.turns
         return self.messages[turns[-1] :] if turns else []
 
-    def undo(self) -> None:
-        """Take back the last request and all that came of it. Raises ``SessionBusy`` in mid-turn."""
+    def undo(self, message_id: str | None = None) -> None:
+        """Take back the last request and all that came of it; with a message, all from that one's request on.
+
+        Raises ``SessionBusy`` in mid-turn, and ``OiError`` where no message of a request has that id.
+        """
+        turns = self.transcript.turns
+        at = next((at for at, message in enumerate(self.messages) if message.id == message_id), -1)
+        if message_id is not None and (not turns or at < turns[0]):
+            raise OiError(f"No request has a message {message_id!r}.", "It may have been taken back already.")
         self._edit_history("undo")
+        while message_id is not None and len(self.messages) > at:
+            self._edit_history("undo")
 
     def reset(self) -> None:
         """Begin the conversation anew; kernels keep their state. Raises ``SessionBusy`` in mid-turn."""
@@ -316,7 +328,7 @@ class Session:
         """
         if self._turn is not None:
             raise SessionBusy("The conversation is replaced in a session at rest.", "Stop the turn first.")
-        kept = _alike(self.messages, messages)
+        kept = alike(self.messages, messages)
         if kept < len(self.messages):
             self.reset()
             kept = 0
@@ -472,6 +484,10 @@ class Session:
         now = self._snapshot
         self._show(usage=now.usage.plus(usage), turn_usage=now.turn_usage.plus(usage))
 
+    def show_model(self, model: str) -> None:
+        """Another model answers from now on."""
+        self._show(model=model)
+
     def _show_queue(self) -> None:
         self._show(queue=self._queued())
 
@@ -482,16 +498,3 @@ class Session:
         self._snapshot = evolve(self._snapshot, **changes)
         for listener in tuple(self._listeners):
             listener(self._snapshot)
-
-    def _fold(self, entry: Entry) -> None:
-        self.transcript.apply(entry.chunk)
-
-
-def _alike(present: Sequence[Message], wanted: Sequence[Message]) -> int:
-    """How many messages both begin with; ids and times do not count."""
-    same = 0
-    for one, other in zip(present, wanted, strict=False):
-        if (one.role, one.type, one.format, one.content) != (other.role, other.type, other.format, other.content):
-            break
-        same += 1
-    return same

@@ -50,7 +50,8 @@ class UsageTotals:
 class Snapshot:
     """Everything that a front end shows around the stream, at one moment.
 
-    ``usage`` is the session's, ``turn_usage`` that of the turn under way, or of the last one.
+    ``usage`` is the session's, ``turn_usage`` that of the turn under way, or of the last one. ``model`` is the one that
+    answers, as LiteLLM names it; empty where none is chosen yet.
     """
 
     state: State = "idle"
@@ -60,6 +61,7 @@ class Snapshot:
     queue: tuple[Queued, ...] = ()
     usage: UsageTotals = UsageTotals()
     turn_usage: UsageTotals = UsageTotals()
+    model: str = ""
 
 
 @frozen

@@ -24,7 +24,6 @@ from oi_engine.settings.tree import (
     NOT_SETTINGS,
     PROFILE_VERSION,
     SECTIONS,
-    SYSTEM_MESSAGE,
     ComputerSettings,
     LlmSettings,
     SafeMode,
@@ -40,7 +39,6 @@ from oi_engine.settings.values import described, fit, from_text, shown
 
 __all__ = [
     "KINDS",
-    "SYSTEM_MESSAGE",
     "ComputerSettings",
     "Layer",
     "LlmSettings",

@@ -16,6 +16,7 @@ import attrs
 from attrs import Factory, define, field, frozen
 
 from oi_engine.settings.spellings import OLD_NAMES
+from oi_engine.settings.system_message import SYSTEM_MESSAGE
 
 SafeMode = Literal["off", "ask", "auto"]
 AutoRun = bool | Literal["sandboxed"]
@@ -23,16 +24,6 @@ SandboxLevel = Literal["off", "container", "workspace", "strict"]
 Scope = Literal["anyone", "tighten", "user", "choice"]
 """Who may set a setting: every layer; every layer, the workspace in the stricter direction alone; the person's own
 layers; or the layers that choose a profile (environment, editor, session)."""
-
-SYSTEM_MESSAGE = """\
-You are Open Interpreter, in the person's editor. You get tasks done by running code on their machine, and every block \
-is shown to them before it runs: they may approve it, edit it or decline it.
-
-Work in small steps: write a little code, read its output, then decide what comes next. State lives on between blocks \
-of the same language (variables, imports, the working directory). Put the path or value that you need into the code; \
-leave no placeholders. If a step fails, say why and try another way. When code was edited or declined, go by what the \
-person wants. Say briefly what you are about to do, and when the task is done, say what came of it. Answer in Markdown.\
-"""
 
 LIMIT: Final = "limit"
 """In place of an order: a number that is stricter the lower it is; null is no limit."""
@@ -236,6 +227,12 @@ class Settings:
     changes: ChangesSettings = Factory(ChangesSettings)
     policy: PolicySettings = Factory(PolicySettings)
     sandbox_limits: SandboxSettings = Factory(SandboxSettings)
+    run_code: bool = _setting(
+        True,
+        "Whether code may run at all; if not, the model can be talked with, and what it proposes can be read.",
+        group=_SAFETY,
+        order=(True, False),
+    )
     auto_run: AutoRun = _setting(
         False,
         "Run code without asking: `sandboxed` does so inside the sandbox alone, and is the better choice; `true` does "

@@ -32,6 +32,13 @@ async def diff(host: SessionHost, params: wire.ChangesDiff) -> wire.ChangesDiffR
     return wire.ChangesDiffResult(tuple(_difference(one) for one in diffs))
 
 
+@HANDLERS.serves(wire.ChangesRead)
+async def read(host: SessionHost, params: wire.ChangesRead) -> wire.ChangesReadResult:
+    """``oi.changes.read``."""
+    before, after = await host.live(params.session_id).effects.texts(params.change_id, params.path)
+    return wire.ChangesReadResult(*(None if text is None else _text(text) for text in (before, after)))
+
+
 @HANDLERS.serves(wire.ChangesRevert)
 async def revert(host: SessionHost, params: wire.ChangesRevert) -> wire.ChangesRevertResult:
     """``oi.changes.revert``."""

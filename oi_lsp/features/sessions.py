@@ -111,8 +111,9 @@ def undo(
 ) -> wire.SessionUndoResult | Coroutine[Any, Any, wire.SessionUndoResult]:
     """``oi.session.undo``: at once where no file is to be written for it."""
     session = host.live(params.session_id)
-    taken = [message.id for message in session.last_turn]
-    session.undo()
+    before = [message.id for message in session.messages]
+    session.undo(params.message_id)
+    taken = before[len(session.messages) :]
     return _rewound(session, taken) if params.files else wire.SessionUndoResult()
 
 

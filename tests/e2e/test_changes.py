@@ -77,6 +77,11 @@ os.makedirs("out/deep"); open("out/deep/new.bin", "wb").write(bytes(100))
             {"hunkId": "h1", "start": 2, "old": "line 2\n", "new": "LINE 2\n"},
             {"hunkId": "h2", "start": 17, "old": "line 17\n", "new": ""},
         ]
+        both = await client.command("oi.changes.read", **this, path="notes.txt")
+        assert both == {"before": "".join(lines), "after": (here / "notes.txt").read_text()}
+        assert await client.command("oi.changes.read", **this, path="old.txt") == {"before": "old"}
+        no_text = await refused(client, "oi.changes.read", **this, path="out/deep/new.bin")
+        assert "no text" in str(no_text)
         binary = (await client.command("oi.changes.diff", **this, path="out/deep/new.bin"))["files"][0]
         assert (binary["binary"], binary["hunks"]) == (True, [])
 

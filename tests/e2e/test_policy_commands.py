@@ -81,3 +81,29 @@ async def test_a_workspace_that_comes_to_ask_for_more_gets_nothing(tmp_path: Pat
         (own / "settings.yaml").write_text("sandbox: strict\n")
         async with asyncio.timeout(60):
             await client.until(lambda: "`sandbox`: 'strict'" in json.dumps(client.of(session).chunks))
+
+
+async def test_where_no_code_may_run_none_does_until_the_editor_lets_it(tmp_path: Path) -> None:
+    loose = {"llm": {"model": "tour"}, "auto_run": True}
+    async with product(tmp_path, {**loose, "run_code": False}) as client:
+        session = await client.new_session()
+        turn = await client.turn(session, "begin")
+        proposal = await client.proposal(session)
+        this = {"sessionId": session, "proposalId": proposal["id"]}
+        held = await refused(client, "oi.code.approve", **this)
+        assert (held.code, "run_code" in str(held)) == (ErrorCode.REFUSED, True)
+        own = await refused(client, "oi.code.run", language="python", code="1")
+        assert own.code == ErrorCode.REFUSED
+        client.notify("workspace/didChangeConfiguration", {"settings": {"oi": loose}})
+        await client.until(lambda: "`run_code`: true, before false" in json.dumps(client.of(session).chunks))
+        await client.command("oi.code.approve", **this)
+        follower = await client.ended(session, turn)
+        assert "Hello from" in follower.text()
+
+
+async def test_a_workspace_can_have_no_code_run(tmp_path: Path) -> None:
+    own = workspace(tmp_path) / ".oi"
+    own.mkdir()
+    (own / "settings.yaml").write_text("run_code: false\n")
+    async with product(tmp_path, {"llm": {"model": "tour"}, "run_code": True}) as client:
+        assert (await refused(client, "oi.code.run", language="python", code="1")).code == ErrorCode.REFUSED

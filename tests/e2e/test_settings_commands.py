@@ -197,6 +197,7 @@ async def test_models_are_listed_by_their_keys_and_another_one_answers(tmp_path:
             session = await client.new_session()
             chosen = {"sessionId": session, "model": "openai/gpt-4o", "apiBase": provider.base_url}
             assert (await client.command("oi.models.choose", **chosen))["model"] == "openai/gpt-4o"
+            await client.until(lambda: client.of(session).state.get("model") == "openai/gpt-4o")
             assert (await value(client, "llm.model", sessionId=session))["origin"] == "session"
             await client.ended(session, await client.turn(session, "who are you?"))
             assert "I am the other one." in client.of(session).text("message", None)

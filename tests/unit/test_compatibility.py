@@ -147,7 +147,7 @@ def test_what_has_no_effect_is_not_called_the_same() -> None:
 
 
 def test_every_setting_of_the_documentation_is_a_setting_here() -> None:
-    own = {"computer.python", "computer.shell", "computer.env_allow", "profile", "safe_review", "sandbox"}
+    own = {"computer.python", "computer.shell", "computer.env_allow", "profile", "run_code", "safe_review", "sandbox"}
     groups = ("chat_document.", "changes.", "policy.", "sandbox_limits.")
     own |= {name for name in all_settings() if name.startswith(groups)}
     assert set(all_settings()) - own <= named(SETTINGS), "a setting without a row"

@@ -37,6 +37,17 @@ def test_an_auto_run_that_is_no_value_of_it_means_ask(value: object) -> None:
     assert not runs(gate(auto_run=value), LS)
 
 
+def test_where_no_code_may_run_no_grant_is_made_whatever_else_is_set() -> None:
+    shut = gate(run_code=False, auto_run=True)
+    proposal = shut.propose(LS)
+    assert not shut.allowed(proposal)
+    with pytest.raises(GrantError, match="run_code"):
+        shut.own(LS)
+    with pytest.raises(GrantError, match="run_code"):
+        shut.approve(proposal.id, LS)
+    assert shut.withdraw(proposal.id) == proposal
+
+
 def test_auto_run_true_runs() -> None:
     assert runs(gate(auto_run=True), LS)
     assert runs(gate(auto_run=True), Cell("s-1", "python", "1", "/"))

@@ -9,7 +9,7 @@ import pytest
 
 from oi_engine import InvalidMessage, InvalidSetting, NotHere, OpenInterpreter, ProfileError
 from oi_engine.paths import profiles_folder
-from oi_engine.settings.tree import SYSTEM_MESSAGE
+from oi_engine.settings.system_message import SYSTEM_MESSAGE
 from tests.unit.api.rig import Make, Tiny, block
 
 # --- messages --------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 
 import oi_engine
 from oi_engine import InvalidSetting, OpenInterpreter
-from oi_engine.settings.tree import SYSTEM_MESSAGE
+from oi_engine.settings.system_message import SYSTEM_MESSAGE
 from tests.unit.api.rig import Chunk, Make, Model, Tiny, block, said
 
 # --- the computer ----------------------------------------------------------------------------------------------

@@ -1,0 +1,116 @@
+// The conversation that the panel shows: which session it is, and its state for all who show some of it.
+import * as vscode from "vscode";
+import { ErrorCode, type LmcChunk, type SessionOpenResult, type SessionState } from "../protocol.js";
+import { Refused, type Server } from "../server/server.js";
+
+const LAST = "oi-lsp.session";
+
+export class Chat implements vscode.Disposable {
+  private current: string | undefined;
+  private opening: Promise<SessionOpenResult> | undefined;
+  private readonly opened = new vscode.EventEmitter<SessionOpenResult>();
+  private readonly changed = new vscode.EventEmitter<SessionState | undefined>();
+  private readonly subscriptions: vscode.Disposable[];
+
+  /** Another session is shown, or the same one anew. */
+  readonly onOpened = this.opened.event;
+  /** The state of the session that is shown; undefined: there is none, as the server is not there. */
+  readonly onState = this.changed.event;
+  state: SessionState | undefined;
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly server: Server,
+  ) {
+    this.subscriptions = [
+      this.opened,
+      this.changed,
+      server.on("oi/state", (state) => {
+        if (state.sessionId === this.current) this.become(state);
+      }),
+      server.on("oi/chunks", ({ sessionId, chunks, replay }) => {
+        const id = sessionId === this.current && !replay ? chunks.map(toShow).find(Boolean) : undefined;
+        if (id !== undefined) void this.show(id);
+      }),
+      server.onStatus(({ kind }) => {
+        if (kind === "ready") return;
+        // Its sessions are gone with it; the conversation is opened again when it is back.
+        this.opening = undefined;
+        this.become(undefined);
+      }),
+    ];
+  }
+
+  /** The session that is shown, opened or made where there is none. Rejects where the server cannot be had. */
+  async session(): Promise<string> {
+    if (this.current !== undefined && this.opening !== undefined) await this.opening;
+    else await this.open(this.context.workspaceState.get<string>(LAST));
+    return this.current ?? "";
+  }
+
+  /** Show the session again as it is now. */
+  async present(): Promise<SessionOpenResult> {
+    return this.open(this.current ?? this.context.workspaceState.get<string>(LAST));
+  }
+
+  /** Show another session, or a stored conversation, which is opened. */
+  async show(id: string): Promise<void> {
+    await this.open(id);
+  }
+
+  /** Begin a new conversation. */
+  async begin(options: { model?: string } = {}): Promise<string> {
+    const { sessionId } = await this.server.send("oi.session.new", options);
+    await this.open(sessionId);
+    return sessionId;
+  }
+
+  /** Go on from before a message in a conversation of its own: the one so far stays as it is. */
+  async branch(messageId: string): Promise<void> {
+    const conversationId = await this.session();
+    const { conversation } = await this.server.send("oi.history.branch", { conversationId, messageId });
+    await this.open(conversation.conversationId);
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  private async open(id: string | undefined): Promise<SessionOpenResult> {
+    const opening = (this.opening = this.read(id));
+    try {
+      const opened = await opening;
+      // Nothing is waited for in between: what the server tells next is told after this.
+      this.current = opened.info.sessionId;
+      this.become(opened.state);
+      this.opened.fire(opened);
+      void this.context.workspaceState.update(LAST, this.current);
+      return opened;
+    } catch (error) {
+      if (this.opening === opening) this.opening = undefined;
+      throw error;
+    }
+  }
+
+  private async read(id: string | undefined): Promise<SessionOpenResult> {
+    try {
+      if (id !== undefined) return await this.server.send("oi.session.open", { sessionId: id });
+    } catch (error) {
+      // Nothing was said in it, so that it was not stored; or it was deleted.
+      if (!(error instanceof Refused) || error.code !== ErrorCode.UNKNOWN_SESSION) throw error;
+    }
+    const { sessionId } = await this.server.send("oi.session.new", {});
+    return this.server.send("oi.session.open", { sessionId });
+  }
+
+  private become(state: SessionState | undefined): void {
+    this.state = state;
+    this.changed.fire(state);
+  }
+}
+
+/** The session that `%open` has shown. */
+function toShow(chunk: LmcChunk): string | undefined {
+  const shows = chunk.type === "command" && chunk.format === "show" && typeof chunk.content === "string";
+  return shows ? (chunk.content as string) : undefined;
+}

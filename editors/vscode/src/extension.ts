@@ -1,0 +1,85 @@
+// What VS Code calls when something of ours is first used. Nothing is started here: the server starts when the panel is
+// shown, or a command needs it.
+import * as vscode from "vscode";
+import { Chat } from "./chat/chat.js";
+import { chooseModel, exportChat, showHistory } from "./chat/pickers.js";
+import { ChatView, reported, VIEW } from "./chat/view.js";
+import { Keys } from "./server/keys.js";
+import { Server } from "./server/server.js";
+import { SECTION, onPythonChange } from "./server/settings.js";
+
+export function activate(context: vscode.ExtensionContext): void {
+  const log = vscode.window.createOutputChannel("Open Interpreter", { log: true });
+  const keys = new Keys(context);
+  const server = new Server(context, keys, log);
+  const chat = new Chat(context, server);
+  const view = new ChatView(context, server, chat);
+  context.subscriptions.push(
+    log,
+    server,
+    chat,
+    view,
+    vscode.window.registerWebviewViewProvider(VIEW, view),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration(`${SECTION}.path`)) void reported(server.restart());
+      else if (change.affectsConfiguration(SECTION)) void server.configure();
+    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void server.configure()),
+  );
+  const whenReady = server.onStatus(({ kind }) => {
+    if (kind !== "ready") return;
+    whenReady.dispose();
+    void onPythonChange(() => void server.configure()).then(
+      (listening) => listening && context.subscriptions.push(listening),
+    );
+  });
+  registerCommands(context, { server, chat, view, keys, log });
+}
+
+interface Parts {
+  server: Server;
+  chat: Chat;
+  view: ChatView;
+  keys: Keys;
+  log: vscode.LogOutputChannel;
+}
+
+function registerCommands(context: vscode.ExtensionContext, { server, chat, view, keys, log }: Parts): void {
+  const setKey = async () => {
+    // The server takes keys in when it starts.
+    if ((await keys.ask()) && server.status.kind !== "off") await server.restart();
+  };
+  const commands: Record<string, () => Promise<unknown>> = {
+    focus: () => view.focus(),
+    newChat: async () => {
+      await view.focus();
+      await chat.begin();
+    },
+    tour: async () => {
+      await view.focus();
+      await chat.begin({ model: "tour" });
+      const sessionId = await chat.session();
+      await server.send("oi.chat.send", { sessionId, content: "Show me how this works." });
+    },
+    history: () => showHistory(server, chat),
+    export: () => exportChat(server, chat),
+    stop: async () => server.send("oi.chat.stop", { sessionId: await chat.session() }),
+    restartKernel: async () => server.send("oi.kernel.restart", { sessionId: await chat.session() }),
+    chooseModel: () => chooseModel(server, chat, setKey),
+    setKey,
+    removeKey: async () => {
+      if ((await keys.remove()) && server.status.kind !== "off") await server.restart();
+    },
+    openSettings: async () =>
+      vscode.commands.executeCommand("workbench.action.openSettings", `@ext:${context.extension.id}`),
+    showLog: () => {
+      log.show();
+      return Promise.resolve();
+    },
+    doctor: () => server.doctor(),
+    restartServer: () => server.restart(),
+  };
+  for (const [name, run] of Object.entries(commands)) {
+    context.subscriptions.push(vscode.commands.registerCommand(`${SECTION}.${name}`, () => reported(run())));
+  }
+}

@@ -1,0 +1,225 @@
+// The server's life: found, started, spoken to, and started again when it dies.
+import * as vscode from "vscode";
+import {
+  CloseAction,
+  ErrorAction,
+  ExecuteCommandRequest,
+  LanguageClient,
+  ResponseError,
+  State,
+  TransportKind,
+} from "vscode-languageclient/node";
+import { VERSION, type Commands, type ErrorData, type Notifications } from "../protocol.js";
+import { findProgram, type Program } from "./discovery.js";
+import { Installation } from "./installation.js";
+import type { Keys } from "./keys.js";
+import { run } from "./process.js";
+import { profile } from "./settings.js";
+
+/** What the server is at. `failed` stays until the person does something. */
+export type Status =
+  | { kind: "off" | "starting" | "ready" }
+  | { kind: "missing"; words: string }
+  | { kind: "crashed"; words: string; seconds: number }
+  | { kind: "failed"; words: string };
+
+/** A command that was refused, and what to do about it. */
+export class Refused extends Error {
+  constructor(
+    message: string,
+    readonly code: number,
+    readonly remedy: string | undefined,
+  ) {
+    super(message);
+  }
+}
+
+const FIRST_WAIT = 1;
+const LONGEST_WAIT = 30;
+/** So many crashes without `CALM` in between, and it is not started again by itself. */
+const MOST_CRASHES = 5;
+const CALM = 60_000;
+const DOCTOR_TIME = 60_000;
+
+type Listener<M extends keyof Notifications> = (params: Notifications[M]) => void;
+
+export class Server implements vscode.Disposable {
+  private client: LanguageClient | undefined;
+  private starting: Promise<LanguageClient> | undefined;
+  private readonly listeners = new Map<string, Set<Listener<never>>>();
+  private readonly changed = new vscode.EventEmitter<Status>();
+  private crashes = 0;
+  private startedAt = 0;
+  private again: NodeJS.Timeout | undefined;
+  private disposed = false;
+  private now: Status = { kind: "off" };
+
+  readonly onStatus = this.changed.event;
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly keys: Keys,
+    readonly log: vscode.LogOutputChannel,
+  ) {}
+
+  get status(): Status {
+    return this.now;
+  }
+
+  /** Have `listener` called with each notification of that method, of this server process and of later ones. */
+  on<M extends keyof Notifications>(method: M, listener: Listener<M>): vscode.Disposable {
+    const found = this.listeners.get(method) ?? new Set();
+    this.listeners.set(method, found.add(listener));
+    return new vscode.Disposable(() => found.delete(listener));
+  }
+
+  /** Send a command, starting the server where it does not run. Rejects with `Refused` where it cannot be done. */
+  async send<C extends keyof Commands>(name: C, params: Commands[C][0]): Promise<Commands[C][1]> {
+    const client = await this.start();
+    try {
+      const answer: unknown = await client.sendRequest(ExecuteCommandRequest.type, {
+        command: name,
+        arguments: [params],
+      });
+      return answer as Commands[C][1];
+    } catch (error) {
+      if (!(error instanceof ResponseError)) throw error;
+      const data = error.data as ErrorData | undefined;
+      throw new Refused(error.message, error.code, data?.remedy);
+    }
+  }
+
+  /** Start the server where it does not run. Rejects where it cannot be had. */
+  async start(): Promise<LanguageClient> {
+    this.starting ??= this.launch().catch((error: unknown) => {
+      this.starting = undefined;
+      throw error;
+    });
+    return this.starting;
+  }
+
+  /** End the server, and start it again. What ran in its kernels is gone. */
+  async restart(): Promise<void> {
+    this.crashes = 0;
+    await this.stop();
+    await this.start();
+  }
+
+  /** Tell the server of other settings. */
+  async configure(): Promise<void> {
+    const settings = await profile();
+    await this.client?.sendNotification("workspace/didChangeConfiguration", { settings: { oi: settings } });
+  }
+
+  /** Show what the doctor finds on this machine. */
+  async doctor(): Promise<void> {
+    const program = await findProgram(new Installation(this.context));
+    if (program === undefined) return;
+    // It answers 1 where something is missing, and says what.
+    const report = await run(program.path, ["doctor"], { timeout: DOCTOR_TIME }).catch((error: unknown) =>
+      String(error),
+    );
+    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content: report }));
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.again);
+    const client = this.client;
+    this.client = this.starting = undefined;
+    this.become({ kind: "off" });
+    // One that is being started cannot be stopped.
+    if (client?.state === State.Running)
+      await client.dispose(5000).catch((error: unknown) => this.log.warn(String(error)));
+  }
+
+  dispose(): void {
+    this.disposed = true;
+    void this.stop();
+  }
+
+  private async launch(): Promise<LanguageClient> {
+    clearTimeout(this.again);
+    this.become({ kind: "starting" });
+    try {
+      const program = await findProgram(new Installation(this.context));
+      if (program === undefined) {
+        const words = "The server is not installed.";
+        this.become({ kind: "missing", words });
+        throw new Refused(words, 0, "Install it when you are asked, or set oi-lsp.path.");
+      }
+      this.log.info(`Starting ${program.path} (${program.why})`);
+      const client = await this.connect(program);
+      this.sayVersion(client);
+      this.become({ kind: "ready" });
+      return client;
+    } catch (error) {
+      const words = error instanceof Error ? error.message : String(error);
+      this.log.error(words);
+      if (this.now.kind === "starting") this.become({ kind: "failed", words });
+      throw error;
+    }
+  }
+
+  private async connect(program: Program): Promise<LanguageClient> {
+    const client = new LanguageClient("oi-lsp", "Open Interpreter", await this.serverOptions(program), {
+      documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
+      initializationOptions: { oi: { protocolVersion: VERSION }, settings: await profile() },
+      initializationFailedHandler: () => false,
+      outputChannel: this.log,
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
+      },
+    });
+    for (const method of ["oi/chunks", "oi/state", "oi/edit"] as const) {
+      client.onNotification(method, (params: Notifications[typeof method]) =>
+        this.listeners.get(method)?.forEach((each) => each(params as never)),
+      );
+    }
+    this.client = client;
+    this.startedAt = Date.now();
+    client.onDidChangeState(({ oldState, newState }) => {
+      if (newState === State.Stopped && oldState === State.Running && client === this.client) this.crashed();
+    });
+    await client.start();
+    return client;
+  }
+
+  private async serverOptions(program: Program) {
+    const folder = vscode.workspace.isTrusted ? vscode.workspace.workspaceFolders?.[0]?.uri.fsPath : undefined;
+    const cwd = folder ?? this.context.extensionPath;
+    const env = { ...process.env, ...(await this.keys.environment()) };
+    return { command: program.path, args: ["--stdio"], transport: TransportKind.stdio, options: { cwd, env } };
+  }
+
+  /** Another version of the server understands this extension as long as the protocol's version is the same. */
+  private sayVersion(client: LanguageClient): void {
+    const theirs = client.initializeResult?.serverInfo?.version ?? "unknown";
+    const ours = (this.context.extension.packageJSON as { version: string }).version;
+    if (theirs === ours) return;
+    const words = `The server is oi-lsp ${theirs}, this extension is ${ours}. They understand each other, but what one of them does not know yet is missing. Bring the older one up to date.`;
+    this.log.warn(words);
+    void vscode.window.showWarningMessage(words);
+  }
+
+  private crashed(): void {
+    this.client = this.starting = undefined;
+    if (this.disposed) return;
+    if (Date.now() - this.startedAt > CALM) this.crashes = 0;
+    this.crashes += 1;
+    if (this.crashes > MOST_CRASHES) {
+      this.become({ kind: "failed", words: `The server ended ${this.crashes} times in a row. Its log may say why.` });
+      return;
+    }
+    const seconds = Math.min(FIRST_WAIT * 2 ** (this.crashes - 1), LONGEST_WAIT);
+    const words = "The server ended unexpectedly. What ran in its kernels is gone; the conversation is kept.";
+    this.log.error(`${words} Starting it again in ${seconds} s.`);
+    this.become({ kind: "crashed", words, seconds });
+    this.again = setTimeout(() => void this.start().catch(() => undefined), seconds * 1000);
+  }
+
+  private become(status: Status): void {
+    this.now = status;
+    this.changed.fire(status);
+  }
+}

@@ -1,0 +1,67 @@
+// By keyboard alone, and as axe-core sees it.
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import { createRequire } from "node:module";
+import { Panel, seen } from "./panel.ts";
+
+const AXE = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const panel = await Panel.open({ machine: { "oi-lsp.model": "tour" } });
+const tried = (name: string, body: (panel: Panel) => Promise<void>) => seen(name, panel, body);
+
+tried("a whole round by keyboard alone", async ({ page, frame }) => {
+  await panel.command("Open Interpreter: Focus the Chat");
+  await frame.locator("#message:focus").waitFor();
+  await page.keyboard.type("ask me something");
+  await page.keyboard.press("Enter");
+  await panel.proposed.waitFor();
+  await page.keyboard.press("Escape");
+  await panel.proposed.locator(".cm-content:focus").waitFor();
+  await page.keyboard.press("ControlOrMeta+End");
+  await page.keyboard.type("\nprint('typed')");
+  await page.keyboard.press("Escape");
+  await panel.proposed.getByRole("button", { name: "Run", exact: true }).and(frame.locator(":focus")).waitFor();
+  await page.keyboard.press("Shift+Tab");
+  await panel.proposed.locator(".cm-content:focus").waitFor();
+  await page.keyboard.press("ControlOrMeta+Enter");
+  await frame.locator(".question input:focus").waitFor();
+  await page.keyboard.type("Ada");
+  await page.keyboard.press("Enter");
+  await frame.locator(".output", { hasText: "typed" }).waitFor();
+  await panel.rest();
+  assert.match((await frame.locator("#live").textContent()) ?? "", /complete/);
+});
+
+tried("commands are offered while one types them", async ({ page, frame }) => {
+  await panel.field.fill("%he");
+  await frame.getByRole("option", { name: /%help/ }).waitFor();
+  await page.keyboard.press("Tab");
+  assert.match(await panel.field.inputValue(), /^%help/);
+  await page.keyboard.press("Enter");
+  await frame.locator(".note", { hasText: "Show these commands" }).waitFor();
+});
+
+for (const theme of ["Dark Modern", "Light Modern", "Dark High Contrast"]) {
+  tried(`axe-core has no serious finding: ${theme}`, async () => {
+    await panel.theme(theme);
+    await panel.send("make a mistake");
+    await panel.proposed.waitFor();
+    await panel.field.evaluate(AXE);
+    const found = await panel.field.evaluate(async () => {
+      const { axe } = window as unknown as { axe: { run: (node: Node) => Promise<{ violations: Violation[] }> } };
+      return (await axe.run(document)).violations;
+    });
+    const serious = found.filter(({ impact }) => impact === "serious" || impact === "critical");
+    const told = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(" | ")}`);
+    assert.deepEqual(told, []);
+    await panel.shot(`theme-${theme.replaceAll(" ", "-")}`);
+    await panel.proposed.getByRole("button", { name: "Reject" }).click();
+    await panel.rest();
+  });
+}
+
+interface Violation {
+  id: string;
+  impact: string | null;
+  nodes: { html: string }[];
+}

@@ -1,0 +1,94 @@
+// A first chat, with no key and no model: the tour answers, and all else is real.
+import assert from "node:assert/strict";
+import { Panel, seen, until } from "./panel.ts";
+
+const panel = await Panel.open();
+const tried = (name: string, body: (panel: Panel) => Promise<void>) => seen(name, panel, body);
+
+tried("a first run with no key shows how it works", async ({ frame, page }) => {
+  await frame.locator(".model", { hasText: /^tour$/ }).waitFor();
+  await frame.getByRole("button", { name: "Take the Tour" }).click();
+  const block = await panel.approve();
+  await block.locator(".output", { hasText: "Hello from" }).waitFor();
+  await panel.rest();
+  assert.equal(await page.locator(".notifications-toasts .notification-toast").count(), 0);
+});
+
+tried("a plot is seen, and code that was edited is what runs", async ({ frame }) => {
+  await panel.send("plot a sine wave");
+  await panel.approve();
+  const plot =
+    "import matplotlib.pyplot as plt\nplt.figure(figsize=(2, 2), facecolor='red')\nplt.plot([1, 2])\nplt.show()";
+  const block = await panel.approve(plot);
+  const picture = block.locator("figure img");
+  await picture.waitFor();
+  const red = await picture.evaluate(async (image: HTMLImageElement) => {
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = image.naturalWidth;
+    canvas.height = image.naturalHeight;
+    const drawn = canvas.getContext("2d");
+    drawn?.drawImage(image, 0, 0);
+    return [...(drawn?.getImageData(2, 2, 1, 1).data ?? [])];
+  });
+  assert.deepEqual(red, [255, 0, 0, 255]);
+  await panel.rest();
+  assert.match((await block.locator("pre.code").textContent()) ?? "", /facecolor='red'/);
+  await block.getByRole("button", { name: "Diff" }).waitFor();
+  assert.equal(await frame.locator(".stop:visible").count(), 0);
+});
+
+tried("a program's question is answered in place", async () => {
+  await panel.send("ask me something");
+  const block = await panel.approve();
+  const field = block.getByRole("textbox", { name: "What is your name?" });
+  await field.fill("Ada");
+  await field.press("Enter");
+  await block.locator(".output", { hasText: "Nice to meet you, Ada!" }).waitFor();
+  await panel.rest();
+});
+
+tried("what runs is stopped, and its line is shown until then", async ({ frame }) => {
+  await panel.send("run something long");
+  const block = await panel.approve();
+  await block.locator(".output", { hasText: "still counting: 2" }).waitFor();
+  await block.locator(".line.active").waitFor();
+  await panel.send("and then this");
+  await frame.locator(".queue li", { hasText: "and then this" }).waitFor();
+  await frame.getByRole("button", { name: "Stop" }).click();
+  await panel.rest();
+  assert.equal(await block.locator(".line.active").count(), 0);
+  assert.equal(await panel.field.inputValue(), "and then this");
+});
+
+tried("code is declined, and the model is told", async () => {
+  await panel.send("make a mistake");
+  await panel.proposed.getByRole("button", { name: "Reject" }).click();
+  await panel.rest();
+  assert.equal(await panel.proposed.count(), 0);
+});
+
+tried("what a run changed on disk is compared and taken back", async ({ page }) => {
+  await panel.send("make a mistake");
+  const block = await panel.approve("open('made.txt', 'w').write('by the run\\n')");
+  const changes = block.getByRole("region", { name: "Changed on disk" });
+  await changes.getByText("made.txt").waitFor();
+  await changes.getByRole("button", { name: "Diff" }).click();
+  await page.locator(".monaco-diff-editor", { hasText: "by the run" }).waitFor();
+  await panel.shot("changes");
+  if ((await panel.proposed.count()) > 0) await panel.proposed.getByRole("button", { name: "Reject" }).click();
+  await panel.rest();
+  await changes.getByRole("button", { name: "Revert made.txt" }).click();
+  await changes.getByText("Taken back: made.txt.").waitFor();
+});
+
+tried("an earlier message is edited, and the chat goes on from there", async ({ frame }) => {
+  const messages = frame.locator(".message.user");
+  const before = await messages.count();
+  const second = messages.nth(1);
+  await second.hover();
+  await second.getByRole("button", { name: "Edit" }).click();
+  await until(async () => (await panel.field.inputValue()) === "plot a sine wave", "the message is edited");
+  await until(async () => (await messages.count()) === 1, "what came after it is taken back");
+  assert.ok(before > 2);
+});
