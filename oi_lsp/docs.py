@@ -29,6 +29,10 @@ A client that shows chunks names the version in `initialize`; only then is it se
 {{"initializationOptions": {{"oi": {{"protocolVersion": {version}}}, "settings": {{"llm": {{"model": "gpt-4o"}}}}}}}}
 ```
 
+With `"shows": "documents"` beside the version, a client says that it shows conversations as chat documents
+(`chat-documents.md`). It is then sent `oi/document` in the place of `oi/chunks` and `oi/state`; what is run and asked
+in a file goes into a chat document; and output whose line has not ended is told there, and written when that has ended.
+
 `settings` has the shape of a profile and counts as the person's own: it may loosen safety (`auto_run`). A setting that
 cannot be used is said in a `window/showMessage`. Another version is refused with an error that names both.
 

@@ -44,7 +44,7 @@ from oi_lsp.features import (
 )
 from oi_lsp.features.handlers import Handler, Query
 from oi_lsp.host import ERROR_CODES, EngineLoader, SessionHost
-from oi_lsp.outbox import Outbox
+from oi_lsp.outbox import Outbox, Told
 from oi_lsp.problems import Problems
 from oi_lsp.structure import InvalidField, from_wire, kind_of, shortened, to_wire
 from oi_lsp.wire import Protocol, WireError
@@ -204,7 +204,7 @@ class OiLanguageServer(LanguageServer):
 
         Some of those drop an error, the others show it as one of the server's own, without the remedy.
         """
-        if self.host.streams:
+        if self.host.speaks:
             raise error
         remedy = error.data.get("remedy") if isinstance(error.data, dict) else None
         self._warn(f"{error.message} {remedy or ''}".rstrip())
@@ -248,11 +248,13 @@ class OiLanguageServer(LanguageServer):
             raise InvalidField(where, f"must be an object, not {kind_of(options)}.")
         own = options.get("oi")
         if own is not None:
-            version = from_wire(wire.OiOptions, own, f"{where}.oi").protocol_version
+            options_of_ours = from_wire(wire.OiOptions, own, f"{where}.oi")
+            version = options_of_ours.protocol_version
             if version != wire.VERSION:
                 remedy = f"is {shortened(str(version))}; this server speaks version {wire.VERSION}."
                 raise InvalidField(f"{where}.oi.protocolVersion", remedy)
-            self.host.streams = True
+            self.host.speaks = True
+            self.host.streams = options_of_ours.shows == "chunks"
         given = options.get("settings")
         if not (given is None or isinstance(given, dict)):
             raise InvalidField(f"{where}.settings", f"must be an object, not {kind_of(given)}.")
@@ -296,7 +298,7 @@ class OiLanguageServer(LanguageServer):
 
     # --- telling -----------------------------------------------------------------------------------------------
 
-    def _tell(self, notification: wire.Chunks | wire.SessionState | wire.EditState) -> None:
+    def _tell(self, notification: Told) -> None:
         self.protocol.tell(_METHODS[type(notification)], to_wire(notification))
 
     def _warn(self, message: str) -> None:

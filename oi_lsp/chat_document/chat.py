@@ -22,11 +22,13 @@ from oi_lsp.chat_document.answers import Answers
 from oi_lsp.chat_document.chat_offers import Now, offers_of
 from oi_lsp.chat_document.conversation import messages, section_messages, unsent
 from oi_lsp.chat_document.document import ChatDocument, Part, Problem
+from oi_lsp.chat_document.escape import escaped
 from oi_lsp.chat_document.frame import Edit, frame
 from oi_lsp.chat_document.parse import parse
 from oi_lsp.chat_document.pictures import Pictures
 from oi_lsp.chat_document.places import Place as At
 from oi_lsp.chat_document.spots import again, below, beside
+from oi_lsp.chat_document.status import Status
 from oi_lsp.client import Progress
 from oi_lsp.document_writer import DocumentWriter, Edits, Unwritten
 from oi_lsp.documents import Document
@@ -62,7 +64,9 @@ class DocumentChat:
         self._editor = editor
         self._pictures = Pictures(path_of(document.uri), editor.host.spawn)
         self._writer = DocumentWriter(document, client, self, buffered=not editor.streams_into_documents)
-        self._answers = Answers(self._writer, self._settle, editor.client.refresh_code_lenses)
+        shown = editor.host.speaks and not editor.host.streams
+        self._answers = Answers(self._writer, self._settle, self._on_block, holds_lines=shown)
+        self._status = Status(document.uri, editor.host.outbox.wake, lambda: self._answers.unended) if shown else None
         self._parsed: ChatDocument | None = None
         self._shown: Snapshot | None = None
         self._progress: Progress | None = None
@@ -109,6 +113,29 @@ class DocumentChat:
         spot = below(self._writer, parsed, section, shift, self._pictures.save)
         self._sent = spot.places[At.APPEND]
         return self._started(session, self._answers.ask(spot, lambda: self._perform(session, said)))
+
+    async def say(self, text: str) -> wire.Started:
+        """Put text under the last heading, and send it. Raises ``OiError``."""
+        from oi_engine.errors import OiError
+
+        if not text.strip():
+            raise OiError("There is nothing to send.", "Write something.")
+        if self._answers.waiting:
+            raise OiError("A message waits already.", "Send this one when that has its answer, or take Stop.")
+        await self._writer.written()
+        await self.draft(escaped(text, self._framed()[0].nonce or ""))
+        return self.send()
+
+    def load(self, session: Session) -> None:
+        """Write the conversation of a session, which goes on here from now on. Raises ``OiError``."""
+        from oi_engine.errors import OiError
+
+        if self.session is not None or any(not section.blank for section in self.parsed.sections):
+            raise OiError("This document has a conversation already.", "Load the stored one into a new document.")
+        parsed, shift = self._framed()
+        chunks = [entry.chunk for entry in session.stream.entries_after(0)]
+        self._answers.load(chunks, beside(self._writer, parsed, shift, self._pictures.save))
+        self._follow(session)
 
     def run(self, block: str) -> wire.Started:
         """Run a block as it stands in the document: a proposed one, or one again. Raises ``OiError``."""
@@ -279,6 +306,8 @@ class DocumentChat:
         if self._quoting:
             return
         self._answers.follow(entry, lambda: beside(self._writer, self.parsed, 0, self._pictures.save))
+        if self._status is not None:
+            self._status.follow(entry.chunk, self._answers.block_of(entry.chunk))
         if entry.chunk.type == "error":
             self._editor.complain(str(entry.chunk.content))
 
@@ -286,6 +315,7 @@ class DocumentChat:
         before, self._shown = self._shown, snapshot
         if snapshot.input is not None:
             self._answers.question(snapshot.input)
+        self._show_status()
         if before is None or (before.state, before.proposal, before.input) != (
             snapshot.state,
             snapshot.proposal,
@@ -293,6 +323,18 @@ class DocumentChat:
         ):
             self._editor.client.refresh_code_lenses()
             self._show_progress(snapshot.state)
+
+    def _on_block(self) -> None:
+        self._editor.client.refresh_code_lenses()
+        self._show_status()
+
+    def _show_status(self) -> None:
+        if self._status is None or self.session is None:
+            return
+        now, answers = self.session.snapshot, self._answers
+        proposed = answers.proposals.get(now.proposal.id) if now.proposal is not None else None
+        asked = answers.questions.get(now.input.id) if now.input is not None else None
+        self._status.show(self.session.id, now, proposed, asked)
 
     def _show_progress(self, state: State) -> None:
         """While a turn is under way; where the client shows it, the person may stop the turn there."""
@@ -377,8 +419,11 @@ class DocumentChat:
         if self.session is not None:
             self.session.stop()
         self._show_progress("idle")
+        if self._status is not None:
+            self._editor.host.outbox.forget(self._status)
         self._answers.close()
         self._writer.close()
+        self._pictures.close()
         self._editor.diagnostics.set("chat document", self.document.uri, [])
         return self.session
 

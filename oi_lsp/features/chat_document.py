@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os.path
+from collections.abc import Coroutine
+from typing import Any
 
 from oi_lsp import protocol_documents as wire
 from oi_lsp.editor import Editor
@@ -26,10 +28,20 @@ async def new(editor: Editor, params: wire.DocumentNew) -> wire.DocumentNewResul
     return wire.DocumentNewResult(uri)
 
 
+@HANDLERS.serves(wire.DocumentLoad)
+async def load(editor: Editor, params: wire.DocumentLoad) -> Nothing:
+    """``oi.document.load``."""
+    editor.chats.find(params.uri)
+    hosted = await editor.host.open(params.conversation_id)
+    editor.chats.load(params.uri, hosted.session)
+    return Nothing()
+
+
 @HANDLERS.serves(wire.DocumentSend)
-def send(editor: Editor, params: wire.DocumentSend) -> wire.Started:
+def send(editor: Editor, params: wire.DocumentSend) -> wire.Started | Coroutine[Any, Any, wire.Started]:
     """``oi.document.send``."""
-    return editor.chats.find(params.uri).send()
+    chat = editor.chats.find(params.uri)
+    return chat.send() if params.text is None else chat.say(params.text)
 
 
 @HANDLERS.serves(wire.DocumentRun)
