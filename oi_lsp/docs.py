@@ -117,7 +117,7 @@ def render() -> str:
     for notification in protocol.NOTIFICATIONS:
         parts += [f"### `{notification.method}`\n", _prose(notification.params), *_fields(notification.params)]
     parts.append("## Types\n")
-    for kind in _types():
+    for kind in wire_classes():
         parts += [f"### `{kind.__name__}`\n", _prose(kind), *_fields(kind)]
     parts.append(
         "### `LmcMessage`, `LmcChunk`\n\nObjects in the form that Open Interpreter documents (`role`, `type`, "
@@ -173,7 +173,7 @@ def type_name(wanted: Any) -> str:
     return {str: "text", int: "whole number", float: "number", bool: "true or false"}.get(wanted, "object")
 
 
-def _types() -> list[type]:
+def wire_classes() -> list[type]:
     """The classes that fields of others have, in the order of the file."""
     roots = [*(c.params for c in protocol.COMMANDS), *(c.result for c in protocol.COMMANDS), protocol.ErrorData]
     roots += [notification.params for notification in protocol.NOTIFICATIONS]

@@ -126,10 +126,11 @@ class DocumentChat:
         await self.draft(escaped(text, self._framed()[0].nonce or ""))
         return self.send()
 
-    def load(self, session: Session) -> None:
+    async def load(self, session: Session) -> None:
         """Write the conversation of a session, which goes on here from now on. Raises ``OiError``."""
         from oi_engine.errors import OiError
 
+        await self._writer.written()
         if self.session is not None or any(not section.blank for section in self.parsed.sections):
             raise OiError("This document has a conversation already.", "Load the stored one into a new document.")
         parsed, shift = self._framed()

@@ -60,7 +60,7 @@ class Chats:
             raise OiError("A change of this document could not be read.", "Close it and open it again.")
         return chat
 
-    def load(self, uri: str, session: Session) -> None:
+    async def load(self, uri: str, session: Session) -> None:
         """Have a stored conversation go on in a document, but not in two. Raises as ``find``."""
         from oi_engine.errors import OiError
 
@@ -70,7 +70,7 @@ class Chats:
             raise OiError("This conversation goes on in another document.", f"It is {other.document.uri}.")
         for closed in [name for name, kept in self._sessions.items() if kept is session]:
             del self._sessions[closed]
-        chat.load(session)
+        await chat.load(session)
 
     async def make(self, folder: str) -> str:
         """Write a new chat document into a folder. Answers its URI. Raises ``OSError``."""

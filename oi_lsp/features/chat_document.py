@@ -33,7 +33,7 @@ async def load(editor: Editor, params: wire.DocumentLoad) -> Nothing:
     """``oi.document.load``."""
     editor.chats.find(params.uri)
     hosted = await editor.host.open(params.conversation_id)
-    editor.chats.load(params.uri, hosted.session)
+    await editor.chats.load(params.uri, hosted.session)
     return Nothing()
 
 

@@ -1,0 +1,114 @@
+-- Where a chat is shown: a window for the chat, and below it one for the input.
+local config = require("oi.config")
+
+local M = {}
+
+---@param chat oi.Chat
+---@param tab? integer
+---@return integer? window In this tab.
+function M.find(chat, tab)
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(tab or 0)) do
+    if vim.api.nvim_win_get_buf(window) == chat.bufnr then
+      return window
+    end
+  end
+end
+
+---Set a window up for a chat.
+---@param window integer
+function M.dress(window)
+  local options = {
+    wrap = true,
+    linebreak = true,
+    conceallevel = 2,
+    concealcursor = "nc",
+    foldmethod = "manual",
+    foldenable = true,
+    number = false,
+    relativenumber = false,
+    signcolumn = "no",
+    winbar = "%{%v:lua.require'oi'.winbar()%}",
+  }
+  for name, value in pairs(options) do
+    vim.api.nvim_set_option_value(name, value, { scope = "local", win = window })
+  end
+  vim.api.nvim_win_call(window, function()
+    if not vim.w.oi_conceals then
+      -- The document's own marks; they show where the cursor is in insert mode.
+      vim.w.oi_conceals = vim.fn.matchadd("Conceal", "<!-- oi:[^>]*-->", 10, -1, { conceal = "" })
+    end
+  end)
+end
+
+---@param bufnr integer
+---@param enter boolean
+---@return integer window
+local function float(bufnr, enter)
+  local input = config.get().input_height
+  local width = math.floor(vim.o.columns * 0.8)
+  local height = math.max(5, math.floor(vim.o.lines * 0.8) - input - 2)
+  return vim.api.nvim_open_win(bufnr, enter, {
+    relative = "editor",
+    row = 1,
+    col = math.floor((vim.o.columns - width) / 2),
+    width = width,
+    height = height,
+    border = "rounded",
+    title = " chat ",
+  })
+end
+
+---@param chat oi.Chat
+---@param enter boolean
+---@return integer window
+local function open(chat, enter)
+  local options = config.get()
+  if options.layout == "tab" then
+    vim.cmd("tab split")
+    vim.api.nvim_win_set_buf(0, chat.bufnr)
+    return vim.api.nvim_get_current_win()
+  end
+  if options.layout == "float" then
+    return float(chat.bufnr, enter)
+  end
+  local width = options.width < 1 and math.floor(vim.o.columns * options.width) or options.width
+  return vim.api.nvim_open_win(chat.bufnr, enter, {
+    split = options.layout --[[@as "left"|"right"]],
+    win = -1,
+    width = math.max(20, math.floor(width)),
+  })
+end
+
+---@class oi.Show
+---@field enter? boolean Whether the cursor goes there, into the input where there is one.
+
+---Show a chat in this tab.
+---@param chat oi.Chat
+---@param given? oi.Show
+---@return integer window
+function M.show(chat, given)
+  local enter = given ~= nil and given.enter == true
+  vim.t.oi_chat = chat.bufnr
+  local window = M.find(chat)
+  if not window then
+    window = open(chat, enter)
+    M.dress(window)
+    vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(chat.bufnr), 0 })
+    require("oi.input").open(chat, window)
+  end
+  if enter then
+    vim.api.nvim_set_current_win(require("oi.input").window(chat) or window)
+  end
+  return window
+end
+
+---Close the windows of a chat in this tab.
+---@param chat oi.Chat
+function M.hide(chat)
+  local window = M.find(chat)
+  if window and #vim.api.nvim_tabpage_list_wins(0) > 1 then
+    pcall(vim.api.nvim_win_close, window, false)
+  end
+end
+
+return M
