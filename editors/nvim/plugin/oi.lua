@@ -74,6 +74,7 @@ for name, link in pairs({
   OiOldWord = "DiffText",
   OiNewWord = "DiffText",
   OiLine = "CursorLine",
+  OiMark = "NonText",
   OiBar = "StatusLineNC",
 }) do
   vim.api.nvim_set_hl(0, name, { link = link, default = true })

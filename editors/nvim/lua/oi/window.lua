@@ -20,8 +20,8 @@ function M.dress(window)
   local options = {
     wrap = true,
     linebreak = true,
-    conceallevel = 2,
-    concealcursor = "nc",
+    -- Neovim 0.12 would hide the fences, where the state of a block is shown.
+    conceallevel = 0,
     foldmethod = "manual",
     foldenable = true,
     number = false,
@@ -33,10 +33,7 @@ function M.dress(window)
     vim.api.nvim_set_option_value(name, value, { scope = "local", win = window })
   end
   vim.api.nvim_win_call(window, function()
-    if not vim.w.oi_conceals then
-      -- The document's own marks; they show where the cursor is in insert mode.
-      vim.w.oi_conceals = vim.fn.matchadd("Conceal", "<!-- oi:[^>]*-->", 10, -1, { conceal = "" })
-    end
+    vim.w.oi_marks = vim.w.oi_marks or vim.fn.matchadd("OiMark", "<!-- oi:[^>]*-->")
   end)
 end
 
