@@ -192,6 +192,8 @@ class OiLanguageServer(LanguageServer):
                 with _refusals(command.name):
                     if len(arguments) > 1:
                         raise InvalidField("arguments", "must hold one object.")
+                    if self._loading is None:
+                        raise WireError(wire.ErrorCode.NOT_INITIALIZED, "The client has not sent `initialized` yet.")
                     answer = handler(from_wire(command.params, arguments[0] if arguments else {}))
                     return self._later(command.name, answer) if asyncio.iscoroutine(answer) else to_wire(answer)
             except _Refusal as error:

@@ -199,7 +199,8 @@ class Editor(ABC):
         return found.text
 
     def _encoding(self) -> str:
-        (said,) = self.said("server", lambda message: "capabilities" in (message.get("result") or {}))
+        # A server that was started again says the same.
+        said = self.said("server", lambda message: "capabilities" in (message.get("result") or {}))[-1]
         found: str = said["result"]["capabilities"].get("positionEncoding", "utf-16")
         return found
 

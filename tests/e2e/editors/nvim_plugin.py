@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from attrs import define
 
+from tests.e2e.editors.editor import PRODUCT
 from tests.e2e.editors.neovim import Neovim
 from tests.e2e.editors.setups import ROOT
 
@@ -69,6 +70,14 @@ class NvimPlugin(Neovim):
     def normal(self) -> None:
         """Be in normal mode."""
         self._normal()
+
+    def kill_server(self) -> None:
+        """Have the server end without a word."""
+        commands = {process: process.cmdline() for process in self.tmux.processes()}
+        (server,) = (
+            one for one, words in commands.items() if PRODUCT[-1] in words and "tests.fakes.wiretap" not in words
+        )
+        server.kill()
 
     def press(self, *keys: str) -> None:
         """Press keys in normal mode."""

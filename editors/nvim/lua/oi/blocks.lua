@@ -219,7 +219,7 @@ function M.jump(chat, step)
   local found = vim.tbl_filter(fences.is_code, fences.of(chat.bufnr))
   local first, last = step == 1 and 1 or #found, step == 1 and #found or 1
   for at = first, last, step do
-    local target = found[at].open + 1
+    local target = found[at].open
     if (step == 1 and target > row) or (step == -1 and target < row) then
       vim.cmd("normal! m'")
       vim.api.nvim_win_set_cursor(0, { target + 1, 0 })

@@ -295,13 +295,10 @@ end
 
 ---The server has ended.
 ---@param id integer
----@param code integer
----@param signal integer
-function M.on_exit(id, code, signal)
-  local lost = false
+function M.on_exit(id)
   for _, chat in pairs(chats) do
     if chat.client_id == id then
-      lost, chat.client_id = true, nil
+      chat.client_id = nil
       if chat.state then
         chat.state.state, chat.state.question = "idle", nil
       end
@@ -311,14 +308,7 @@ function M.on_exit(id, code, signal)
     end
   end
   require("oi.edits").ended(id)
-  if lost and (code ~= 0 or signal ~= 0) then
-    client.complain(
-      ("The server has ended (code %d, signal %d); what ran is gone. The next command starts it anew."):format(
-        code,
-        signal
-      )
-    )
-  end
+  vim.cmd.redrawstatus({ bang = true })
 end
 
 return M

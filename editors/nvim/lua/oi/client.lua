@@ -33,6 +33,19 @@ local function words(problem)
   return remedy and ("%s %s"):format(problem.message, remedy) or tostring(problem.message)
 end
 
+---What waits until a client is initialized: Neovim would send it before.
+---@type table<integer, fun()[]>
+local waiting = {}
+
+---@param id integer
+local function ready(id)
+  local acts = waiting[id] or {}
+  waiting[id] = nil
+  for _, act in ipairs(acts) do
+    act()
+  end
+end
+
 ---@return table<string, function>
 local function handlers()
   return {
@@ -83,10 +96,15 @@ function M.config()
     on_init = function(client)
       -- What came of runs is drawn by this plugin.
       client.server_capabilities.inlayHintProvider = nil
-    end,
-    on_exit = function(code, signal, id)
+      -- By then the server has been told of the buffers.
       vim.schedule(function()
-        require("oi.chat").on_exit(id, code, signal)
+        ready(client.id)
+      end)
+    end,
+    on_exit = function(_, _, id)
+      vim.schedule(function()
+        ready(id)
+        require("oi.chat").on_exit(id)
       end)
     end,
   }
@@ -140,6 +158,13 @@ end
 ---@param done fun(err: any, result: any)
 ---@param bufnr? integer
 function M.request(client, method, params, done, bufnr)
+  if not client.initialized and alive(client) then
+    waiting[client.id] = waiting[client.id] or {}
+    table.insert(waiting[client.id], function()
+      M.request(client, method, params, done, bufnr)
+    end)
+    return
+  end
   local sent ---@type boolean
   if vim.fn.has("nvim-0.11") == 1 then
     sent = client:request(method, params, done, bufnr)

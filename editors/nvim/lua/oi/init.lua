@@ -20,7 +20,7 @@ local WORDS = {
 local function words(chat)
   local state = chat.state
   if not chat.client_id then
-    return "not connected"
+    return "the server has ended; the next command starts it"
   end
   if not state then
     return ""

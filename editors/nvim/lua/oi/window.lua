@@ -37,6 +37,27 @@ function M.dress(window)
   end)
 end
 
+---@return integer
+local function wanted_width()
+  local width = config.get().width
+  return math.max(20, math.floor(width < 1 and vim.o.columns * width or width))
+end
+
+---A smaller screen leaves nothing of the last window.
+local function refit()
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    local chat = require("oi.chat").get(vim.api.nvim_win_get_buf(window))
+    if chat and vim.api.nvim_win_get_width(window) < 20 then
+      vim.api.nvim_win_set_width(window, wanted_width())
+      if vim.api.nvim_win_get_cursor(window)[1] == vim.api.nvim_buf_line_count(chat.bufnr) then
+        vim.api.nvim_win_call(window, function()
+          vim.cmd("normal! zb")
+        end)
+      end
+    end
+  end
+end
+
 ---@param bufnr integer
 ---@param enter boolean
 ---@return integer window
@@ -68,11 +89,14 @@ local function open(chat, enter)
   if options.layout == "float" then
     return float(chat.bufnr, enter)
   end
-  local width = options.width < 1 and math.floor(vim.o.columns * options.width) or options.width
+  vim.api.nvim_create_autocmd({ "VimResized", "TabEnter" }, {
+    group = vim.api.nvim_create_augroup("oi.window", {}),
+    callback = refit,
+  })
   return vim.api.nvim_open_win(chat.bufnr, enter, {
     split = options.layout --[[@as "left"|"right"]],
     win = -1,
-    width = math.max(20, math.floor(width)),
+    width = wanted_width(),
   })
 end
 
