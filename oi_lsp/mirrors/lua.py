@@ -25,7 +25,7 @@ def render() -> str:
         "-- Generated from oi_lsp/protocol.py by `python -m oi_lsp.mirrors.lua`; edit that.\n",
         "local M = {}\n",
         f"M.version = {protocol.VERSION}\n",
-        "---@alias oi.LmcMessage table<string, any>\n---@alias oi.LmcChunk table<string, any>\n---@alias oi.Attachment table<string, any>\n",
+        "".join(f"---@alias oi.{name} table<string, any>\n" for name in ("LmcMessage", "LmcChunk", "Attachment")),
     ]
     kinds = dict.fromkeys(docs.wire_classes())
     for command in protocol.COMMANDS:

@@ -90,7 +90,7 @@ class NvimPlugin(Neovim):
         answer = self.folder / "answer"
         answer.unlink(missing_ok=True)
         # Written whole before it has its name.
-        write = f"vim.fn.writefile({{tostring({expression})}}, '{answer}.part')"
+        write = f"vim.fn.writefile(vim.split(tostring({expression}), '\\n'), '{answer}.part')"
         self._command(f"lua {write} vim.fn.rename('{answer}.part', '{answer}')")
         self.until(answer.exists, f"{expression} to be evaluated")
         return answer.read_text().rstrip("\n")

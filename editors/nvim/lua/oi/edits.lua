@@ -38,7 +38,7 @@ end
 function M.words(old, new)
   local sides = { tokens(old), tokens(new) }
   local function joined(side)
-    return table.concat(side, "\n") .. "\n"
+    return #side > 0 and table.concat(side, "\n") .. "\n" or ""
   end
   local changed = { {}, {} } ---@type [integer, integer][][]
   local hunks = vim.diff(joined(sides[1]), joined(sides[2]), { result_type = "indices" })
@@ -295,6 +295,18 @@ function M.jump(step)
   end
 end
 
+---What was decided is not shown any more, though the server has not said so yet.
+---@param edit oi.Edit
+---@param id? string Absent: all.
+local function decided(edit, id)
+  for _, hunk in ipairs(edit.state.hunks) do
+    if hunk.state == "proposed" and (not id or hunk.id == id) then
+      hunk.state = "pending"
+    end
+  end
+  draw(edit.bufnr)
+end
+
 ---Accept or reject the hunk at the cursor.
 ---@param name "oi.edit.accept"|"oi.edit.reject"
 function M.decide(name)
@@ -302,6 +314,7 @@ function M.decide(name)
   for _, hunk in ipairs(open_hunks(vim.api.nvim_get_current_buf())) do
     if hunk.first <= row and row <= hunk.last then
       command(hunk.edit, name, { hunkId = hunk.id })
+      decided(hunk.edit, hunk.id)
       return
     end
   end
@@ -312,6 +325,7 @@ end
 function M.decide_all(name)
   for _, edit in ipairs(of_buffer(vim.api.nvim_get_current_buf())) do
     command(edit, name)
+    decided(edit)
   end
 end
 

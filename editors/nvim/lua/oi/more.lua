@@ -81,6 +81,12 @@ function M.open_stored(conversation)
   if before then
     window.hide(before)
   end
+  for _, chat in ipairs(chats.all()) do
+    if chat.state and chat.state.sessionId == conversation then
+      window.show(chat, { enter = true })
+      return
+    end
+  end
   local chat = chats.new(before and before.root or nil)
   window.show(chat, { enter = true })
   chats.command(chat, "oi.document.load", { conversationId = conversation })
