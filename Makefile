@@ -66,7 +66,8 @@ bench: $(VENV)/.installed-test
 
 docs: $(VENV)/.installed-test
 	$(BIN)/python -m oi_lsp.docs
-	$(BIN)/python -m oi_lsp.typescript
+	$(BIN)/python -m oi_lsp.mirrors.typescript
+	$(BIN)/python -m oi_lsp.mirrors.lua
 
 # The VS Code extension. Its tools run on the Node that comes with the workbench of .ci/vscode.
 EXTENSION := editors/vscode

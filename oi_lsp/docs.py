@@ -29,6 +29,10 @@ A client that shows chunks names the version in `initialize`; only then is it se
 {{"initializationOptions": {{"oi": {{"protocolVersion": {version}}}, "settings": {{"llm": {{"model": "gpt-4o"}}}}}}}}
 ```
 
+With `"shows": "documents"` beside the version, a client says that it shows conversations as chat documents
+(`chat-documents.md`). It is then sent `oi/document` in the place of `oi/chunks` and `oi/state`; what is run and asked
+in a file goes into a chat document; and output whose line has not ended is told there, and written when that has ended.
+
 `settings` has the shape of a profile and counts as the person's own: it may loosen safety (`auto_run`). A setting that
 cannot be used is said in a `window/showMessage`. Another version is refused with an error that names both.
 
@@ -122,7 +126,7 @@ def render() -> str:
     for notification in protocol.NOTIFICATIONS:
         parts += [f"### `{notification.method}`\n", _prose(notification.params), *_fields(notification.params)]
     parts.append("## Types\n")
-    for kind in wire_types():
+    for kind in wire_classes():
         parts += [f"### `{kind.__name__}`\n", _prose(kind), *_fields(kind)]
     parts.append(
         "### `LmcMessage`, `LmcChunk`\n\nObjects in the form that Open Interpreter documents (`role`, `type`, "
@@ -178,7 +182,7 @@ def type_name(wanted: Any) -> str:
     return {str: "text", int: "whole number", float: "number", bool: "true or false"}.get(wanted, "object")
 
 
-def wire_types() -> list[type]:
+def wire_classes() -> list[type]:
     """The classes that fields of others have, in the order of the file."""
     roots = [*(c.params for c in protocol.COMMANDS), *(c.result for c in protocol.COMMANDS), protocol.ErrorData]
     roots += [notification.params for notification in protocol.NOTIFICATIONS]

@@ -68,7 +68,10 @@ class SessionHost:
         self.settings: Mapping[str, object] = {}
         self.cwd = ""
         self.encoding = types.PositionEncodingKind.Utf16
+        self.speaks = False
+        """Whether the client is sent notifications of the protocol."""
         self.streams = False
+        """Whether it is sent chunks."""
         self.on_problem: Callable[[str], None] = log.warning
         self.on_problems: Callable[[Iterable[Problem]], None] = lambda _: None
         self.last_run: str | None = None

@@ -45,7 +45,7 @@ from oi_lsp.features import (
 )
 from oi_lsp.features.handlers import Handler, Query
 from oi_lsp.host import ERROR_CODES, EngineLoader, SessionHost
-from oi_lsp.outbox import Outbox
+from oi_lsp.outbox import Outbox, Told
 from oi_lsp.problems import Problems
 from oi_lsp.structure import InvalidField, from_wire, kind_of, shortened, to_wire
 from oi_lsp.wire import Protocol, WireError
@@ -198,6 +198,8 @@ class OiLanguageServer(LanguageServer):
                 with _refusals(command.name):
                     if len(arguments) > 1:
                         raise InvalidField("arguments", "must hold one object.")
+                    if self._loading is None:
+                        raise WireError(wire.ErrorCode.NOT_INITIALIZED, "The client has not sent `initialized` yet.")
                     answer = handler(from_wire(command.params, arguments[0] if arguments else {}))
                     return self._later(command.name, answer) if asyncio.iscoroutine(answer) else to_wire(answer)
             except _Refusal as error:
@@ -210,7 +212,7 @@ class OiLanguageServer(LanguageServer):
 
         Some of those drop an error, the others show it as one of the server's own, without the remedy.
         """
-        if self.host.streams:
+        if self.host.speaks:
             raise error
         remedy = error.data.get("remedy") if isinstance(error.data, dict) else None
         self._warn(f"{error.message} {remedy or ''}".rstrip())
@@ -254,11 +256,13 @@ class OiLanguageServer(LanguageServer):
             raise InvalidField(where, f"must be an object, not {kind_of(options)}.")
         own = options.get("oi")
         if own is not None:
-            version = from_wire(wire.OiOptions, own, f"{where}.oi").protocol_version
+            options_of_ours = from_wire(wire.OiOptions, own, f"{where}.oi")
+            version = options_of_ours.protocol_version
             if version != wire.VERSION:
                 remedy = f"is {shortened(str(version))}; this server speaks version {wire.VERSION}."
                 raise InvalidField(f"{where}.oi.protocolVersion", remedy)
-            self.host.streams = True
+            self.host.speaks = True
+            self.host.streams = options_of_ours.shows == "chunks"
         given = options.get("settings")
         if not (given is None or isinstance(given, dict)):
             raise InvalidField(f"{where}.settings", f"must be an object, not {kind_of(given)}.")
@@ -304,7 +308,7 @@ class OiLanguageServer(LanguageServer):
 
     # --- telling -----------------------------------------------------------------------------------------------
 
-    def _tell(self, notification: wire.Chunks | wire.SessionState | wire.EditState) -> None:
+    def _tell(self, notification: Told) -> None:
         self.protocol.tell(_METHODS[type(notification)], to_wire(notification))
 
     def _warn(self, message: str) -> None:

@@ -12,13 +12,28 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
-from oi_lsp.protocol import Chunks, EditState, Input, LmcChunk, Proposal, Queued, SessionState, TurnUsage, Usage
+from oi_lsp.protocol import (
+    Chunks,
+    DocumentState,
+    EditState,
+    Input,
+    LmcChunk,
+    Proposal,
+    Queued,
+    SessionState,
+    TurnUsage,
+    Usage,
+)
 
 if TYPE_CHECKING:
     from oi_engine.approval import Proposal as Pending
     from oi_engine.session.session import Session
     from oi_engine.session.state import Snapshot
     from oi_engine.stream import Entry, Stream
+
+State = SessionState | DocumentState | EditState
+"""How something is now."""
+Told = Chunks | State
 
 FRAME = 256 * 1024
 """About the most characters of chunks in one go; a single longer chunk still passes."""
@@ -36,7 +51,7 @@ class Source(Protocol):
     def behind(self) -> bool:
         """Whether there is something to send."""
 
-    def take(self) -> tuple[Sequence[Chunks], SessionState | EditState | None]:
+    def take(self) -> tuple[Sequence[Chunks], State | None]:
         """The next that the client is to be sent, and how things are now where that is new."""
 
     def close(self) -> None:
@@ -125,7 +140,7 @@ class Feed:
 class Outbox:
     """Sends what the feeds have, one frame of each in flight. ``idle`` says whether the last have been written."""
 
-    def __init__(self, send: Callable[[Chunks | SessionState | EditState], None], idle: Callable[[], bool]) -> None:
+    def __init__(self, send: Callable[[Told], None], idle: Callable[[], bool]) -> None:
         self._send = send
         self._idle = idle
         self._due: dict[Source, None] = {}

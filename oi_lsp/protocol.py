@@ -19,6 +19,7 @@ from oi_lsp.fields import LmcChunk as LmcChunk
 from oi_lsp.fields import LmcMessage as LmcMessage
 from oi_lsp.fields import Nothing as Nothing
 from oi_lsp.fields import OfSession, identifier, wire, wire_type
+from oi_lsp.protocol_documents import DocumentState as DocumentState
 from oi_lsp.protocol_documents import EditState as EditState
 from oi_lsp.protocol_errors import ERROR_DOCS as ERROR_DOCS
 from oi_lsp.protocol_errors import ErrorCode as ErrorCode
@@ -150,6 +151,7 @@ class Notification:
 NOTIFICATIONS: tuple[Notification, ...] = (
     Notification("oi/chunks", Chunks),
     Notification("oi/state", SessionState),
+    Notification("oi/document", DocumentState),
     Notification("oi/edit", EditState),
 )
 
@@ -479,3 +481,4 @@ class OiOptions:
     """``initializationOptions.oi``: a client that gives it is sent the notifications of this protocol."""
 
     protocol_version: int = wire("The version of this protocol that the client speaks.")
+    shows: Literal["chunks", "documents"] = wire("Where the client shows conversations.", default="chunks")

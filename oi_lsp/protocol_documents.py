@@ -50,8 +50,21 @@ class DocumentNewResult:
 
 
 @wire_type
+class DocumentLoad(OfDocument):
+    """Write a stored conversation into a chat document that says nothing yet, and go on with it there."""
+
+    conversation_id: str = identifier("The conversation.")
+
+
+@wire_type
 class DocumentSend(OfDocument):
     """Send what is written under the last heading of a chat document. The answer is written into the document."""
+
+    text: str | None = wire(
+        "Words from an input of the client's, which are put under that heading first, without what they would mean as "
+        "marks of the document.",
+        default=None,
+    )
 
 
 @wire_type
@@ -101,6 +114,61 @@ class DocumentRemove(OfDocument):
     """Take an answer out of a chat document, in one edit."""
 
     answer: int = wire("The number of the answer, as in its heading.")
+
+
+BlockWord = Literal["proposed", "running", "done", "failed", "stopped", "rejected"]
+
+UNENDED_LIMIT = 1_000
+"""The most characters of an unended line."""
+
+
+@wire_type
+class BlockState:
+    """What goes on with a block of code, or came of it."""
+
+    block: str = identifier("The `oi=` of its first line.")
+    state: BlockWord = wire(
+        "`proposed`: it waits for `oi.document.run` or `oi.document.reject`. `rejected`: it waited, and did not run."
+    )
+    line: int | None = wire("The line of it that runs, counted from 1.", default=None)
+    seconds: float | None = wire("How long it ran.", default=None)
+    proposal_id: str | None = identifier("Of `proposed`: for `oi.code.scan`.", default=None)
+    code: str | None = wire("Of `proposed`: the code as the model wrote it.", default=None)
+    findings: tuple[str, ...] = wire("Of `proposed`: what the scanner and the policy say of it.", default=())
+    unended: str | None = wire(
+        "The end of its output whose line has not ended, as a terminal would show it: a progress bar, say. It is not "
+        "in the document yet.",
+        default=None,
+    )
+    change_id: str | None = identifier("What it changed on disk, for `oi.changes.diff`.", default=None)
+
+
+@wire_type
+class DocumentQuestion:
+    """A program in a chat document waits for a line."""
+
+    input_id: str = identifier("For `oi.input.answer`.")
+    block: str = identifier("The input block, for `oi.document.answer`.")
+    prompt: str = wire("What the program printed before it waited; may be empty.")
+    password: bool = wire("Whether what is typed must not be shown: then not into the document.")
+
+
+@wire_type
+class DocumentState:
+    """What goes on in a chat document beside its text, for a client that shows `documents`. Sent after every change,
+    several in quick succession as one."""
+
+    uri: str = wire("The document.")
+    session_id: str = wire("Its session.")
+    state: Literal["idle", "thinking", "awaiting_approval", "running", "awaiting_input", "stopping"] = wire(
+        "As in `oi/state`."
+    )
+    blocks: tuple[BlockState, ...] = wire("Those with which it is otherwise than was told before.")
+    question: DocumentQuestion | None = wire("What a program waits for.", default=None)
+    waiting: int = wire("How many messages wait for their turn.", default=0)
+    prompt_tokens: int = wire("Tokens that the model read so far.", default=0)
+    completion_tokens: int = wire("Tokens that the model wrote so far.", default=0)
+    cost: float | None = wire("US dollars so far; absent where no price is known.", default=None)
 
 
 # --- any file ------------------------------------------------------------------------------------------------------
@@ -254,6 +322,7 @@ class EditState:
 
 COMMANDS: tuple[Command, ...] = (
     Command("oi.document.new", DocumentNew, DocumentNewResult),
+    Command("oi.document.load", DocumentLoad, Nothing),
     Command("oi.document.send", DocumentSend, Started),
     Command("oi.document.run", DocumentRun, Started),
     Command("oi.document.reject", DocumentReject, Nothing),

@@ -39,7 +39,7 @@ ERROR_DOCS: dict[ErrorCode, str] = {
     ErrorCode.METHOD_NOT_FOUND: "There is no such method.",
     ErrorCode.INVALID_PARAMS: "There is no such command, or a field is missing, unknown or of the wrong kind.",
     ErrorCode.INTERNAL_ERROR: "A defect of the server; it goes on.",
-    ErrorCode.NOT_INITIALIZED: "A request before `initialize`.",
+    ErrorCode.NOT_INITIALIZED: "A request before `initialize`, or a command before `initialized`.",
     ErrorCode.REFUSED: "The engine cannot do that; the message says why.",
     ErrorCode.UNKNOWN_SESSION: "No session has that id.",
     ErrorCode.UNKNOWN_PROPOSAL: "No proposal with that id waits: it was decided already, has expired or never was.",

@@ -58,6 +58,8 @@ class Answers:
     on_over: Callable[[Spot], None]
     on_block: Callable[[], None]
     on_word: Callable[[str, Chunk], None]
+    holds_lines: bool = False
+    """Whether output is written only when its line has ended; ``unended`` has the rest."""
     proposals: dict[str, str] = field(factory=dict)
     """The block in the document of each proposal."""
     questions: dict[str, str] = field(factory=dict)
@@ -76,6 +78,24 @@ class Answers:
     def waiting(self) -> bool:
         """Whether a turn that was asked for has not begun."""
         return bool(self._expected)
+
+    @property
+    def unended(self) -> str:
+        """Output that is not written yet, because its line has not ended."""
+        return self._latest.renderer.unended if self._latest is not None else ""
+
+    def block_of(self, chunk: Chunk) -> str | None:
+        """The block in the document that a chunk of the turn's is of: the code itself, or what came of it."""
+        blocks = self._latest.renderer.blocks if self._latest is not None else {}
+        return blocks.get(chunk.parent or chunk.id)
+
+    def load(self, chunks: Iterable[Chunk], spot: Spot) -> None:
+        """Write a conversation that was before."""
+        for chunk in chunks:
+            if chunk.type != "confirmation":
+                self._put(spot, spot.renderer.feed(chunk))
+        self._put(spot, spot.renderer.finish())
+        self.writer.flush()
 
     def ask(self, spot: Spot, start: Callable[[], Ticket]) -> Ticket:
         """Start what begins a turn, which is written at ``spot``."""
@@ -153,7 +173,7 @@ class Answers:
             self._when_written(lambda: self._known(self.proposals, chunk.id, block))
         elif chunk.type == "command" and block:
             self._when_written(lambda: self.on_word(block, chunk))
-        if chunk.type == "console" and self._held is None:
+        if chunk.type == "console" and self._held is None and not self.holds_lines:
             self._held = asyncio.get_running_loop().call_later(HELD, self._write_held, spot)
 
     def _write_held(self, spot: Spot) -> None:

@@ -19,21 +19,22 @@ from lsprotocol import types
 from oi_lsp import protocol_documents as wire
 from oi_lsp.anchors import Anchor
 from oi_lsp.chat_document.answers import Answers, Spot
-from oi_lsp.chat_document.chat_offers import Now, offers_of
-from oi_lsp.chat_document.conversation import gist, messages, section_messages, unsent
-from oi_lsp.chat_document.document import ChatDocument, Part, Problem
-from oi_lsp.chat_document.frame import Edit, frame
+from oi_lsp.chat_document.chat_offers import Now, allowable, offers_of
+from oi_lsp.chat_document.conversation import gist, section_messages, told, told_of_new_kernels, unsent
+from oi_lsp.chat_document.document import ChatDocument, Part
+from oi_lsp.chat_document.escape import escaped
+from oi_lsp.chat_document.frame import frame, with_edits
 from oi_lsp.chat_document.parse import parse
 from oi_lsp.chat_document.pictures import Pictures
 from oi_lsp.chat_document.places import Place as At
-from oi_lsp.chat_document.remarks import Known, Remarks, Waiting, same
+from oi_lsp.chat_document.remarks import Known, Remarks, Waiting, of_problem, same
 from oi_lsp.chat_document.spots import again, below, beside
+from oi_lsp.chat_document.status import Status
 from oi_lsp.client import Progress
 from oi_lsp.document_writer import DocumentWriter, Edits, Unwritten
 from oi_lsp.documents import Document
 from oi_lsp.offers import Offer, Place
 from oi_lsp.paths import is_inside, path_of
-from oi_lsp.protocol import SandboxAllow
 
 if TYPE_CHECKING:
     from oi_engine.approval import Proposal
@@ -65,7 +66,9 @@ class DocumentChat:
         self._editor = editor
         self._pictures = Pictures(path_of(document.uri), editor.host.spawn)
         self._writer = DocumentWriter(document, client, self, buffered=not editor.streams_into_documents)
-        self._answers = Answers(self._writer, self._settle, self._on_block, self._on_word)
+        shown = editor.host.speaks and not editor.host.streams
+        self._answers = Answers(self._writer, self._settle, self._on_block, self._on_word, holds_lines=shown)
+        self._status = Status(document.uri, editor.host.outbox.wake, lambda: self._answers.unended) if shown else None
         self._parsed: ChatDocument | None = None
         self._remarks = Remarks(document, lambda: self.parsed, self._waiting, self._show_remarks)
         self._denied: dict[str, dict[str, Any]] = {}
@@ -99,8 +102,7 @@ class DocumentChat:
 
         if unsent(self.parsed) is None:
             raise OiError("There is nothing to send.", "Write under the last heading `## You`.")
-        if self._answers.waiting:
-            raise OiError("A message waits already.", "Send this one when that has its answer, or take Stop.")
+        self._refuse_another()
         parsed, shift = self._framed()
         section = unsent(parsed)
         assert section is not None
@@ -117,6 +119,35 @@ class DocumentChat:
         spot = below(self._writer, parsed, section, shift, self._pictures.save)
         self._sent = spot.places[At.APPEND]
         return self._started(session, self._answers.ask(spot, lambda: self._perform(session, said)))
+
+    async def say(self, text: str) -> wire.Started:
+        """Put text under the last heading, and send it. Raises ``OiError``."""
+        from oi_engine.errors import OiError
+
+        if not text.strip():
+            raise OiError("There is nothing to send.", "Write something.")
+        self._refuse_another()
+        await self._writer.written()
+        await self.draft(escaped(text, self._framed()[0].nonce or ""))
+        return self.send()
+
+    def _refuse_another(self) -> None:
+        from oi_engine.errors import OiError
+
+        if self._answers.waiting:
+            raise OiError("A message waits already.", "Send this one when that has its answer, or take Stop.")
+
+    async def load(self, session: Session) -> None:
+        """Write the conversation of a session, which goes on here from now on. Raises ``OiError``."""
+        from oi_engine.errors import OiError
+
+        await self._writer.written()
+        if self.session is not None or any(not section.blank for section in self.parsed.sections):
+            raise OiError("This document has a conversation already.", "Load the stored one into a new document.")
+        parsed, shift = self._framed()
+        chunks = [entry.chunk for entry in session.stream.entries_after(0)]
+        self._answers.load(chunks, beside(self._writer, parsed, shift, self._pictures.save))
+        self._follow(session)
 
     def run(self, block: str) -> wire.Started:
         """Run a block as it stands in the document: a proposed one, or one again. Raises ``OiError``."""
@@ -250,7 +281,7 @@ class DocumentChat:
         fresh = self.session is None
         session = self._session()
         if session.snapshot.state == "idle" and (fresh or not self._writer.behind):
-            said = self._conversation(parsed)
+            said = told(parsed, self._pictures.read)
             if gist(said) != gist(session.messages):
                 self._quoting = True
                 try:
@@ -258,27 +289,8 @@ class DocumentChat:
                 finally:
                     self._quoting = False
                 if fresh and any(message.type == "console" for message in said):
-                    self._new_kernels(session)
+                    session.preface = told_of_new_kernels
         return session
-
-    @staticmethod
-    def _new_kernels(session: Session) -> None:
-        from oi_engine.history.restore import REOPENED
-        from oi_engine.messages import Message
-
-        session.preface = lambda: [Message("computer", "message", REOPENED)]
-
-    def _conversation(self, parsed: ChatDocument) -> list[Message]:
-        """What the document says but for magic commands, which no model gets."""
-        from oi_engine.magic.commands import parse as parse_magic
-
-        sections, skipped = [], False
-        for section in parsed.sections:
-            if section.kind == "you":
-                skipped = len(section.parts) == 1 and parse_magic(section.parts[0].content) is not None
-            if not skipped:
-                sections.append(section)
-        return messages(evolve(parsed, sections=tuple(sections)), self._pictures.read)
 
     def _perform(self, session: Session, said: Sequence[Message]) -> Ticket:
         from oi_engine.magic import commands
@@ -301,6 +313,8 @@ class DocumentChat:
         if self._quoting:
             return
         self._answers.follow(entry, self._beside)
+        if self._status is not None:
+            self._status.follow(entry.chunk, self._answers.block_of(entry.chunk))
         if entry.chunk.type == "error":
             self._editor.complain(str(entry.chunk.content))
 
@@ -308,6 +322,7 @@ class DocumentChat:
         before, self._shown = self._shown, snapshot
         if snapshot.input is not None:
             self._answers.question(snapshot.input)
+        self._show_status()
         if before is None or (before.state, before.proposal, before.input) != (
             snapshot.state,
             snapshot.proposal,
@@ -320,6 +335,7 @@ class DocumentChat:
         """What waits for the person is another block, or all of it is there."""
         self._editor.client.refresh_code_lenses()
         self._remarks.news()
+        self._show_status()
 
     def _on_word(self, block: str, chunk: Chunk) -> None:
         """The stream has something of a block for programs."""
@@ -332,6 +348,14 @@ class DocumentChat:
         elif chunk.format == "denied":
             self._denied[block] = form
             self._editor.client.refresh_code_lenses()
+
+    def _show_status(self) -> None:
+        if self._status is None or self.session is None:
+            return
+        now, answers = self.session.snapshot, self._answers
+        proposed = answers.proposals.get(now.proposal.id) if now.proposal is not None else None
+        asked = answers.questions.get(now.input.id) if now.input is not None else None
+        self._status.show(self.session.id, now, proposed, asked)
 
     def _show_progress(self, state: State) -> None:
         """While a turn is under way; where the client shows it, the person may stop the turn there."""
@@ -376,7 +400,7 @@ class DocumentChat:
         for edit in edits:
             self._writer.insert(self._writer.anchor(edit.at), edit.text)
         self._writer.flush()
-        framed = parse(_with(self.document.text, edits))
+        framed = parse(with_edits(self.document.text, edits))
         return framed, len(framed.text) - len(self.document.text)
 
     def _now(self) -> Now:
@@ -389,7 +413,7 @@ class DocumentChat:
             busy=snapshot.state != "idle",
             proposed=waiting.block if waiting else None,
             may_scan=lambda code: waiting is not None and self._remarks.may_scan(waiting, code),
-            denied={block: self._allowable(session, form) for block, form in self._denied.items()},
+            denied={block: allowable(session, form) for block, form in self._denied.items()},
             asked=answers.questions.get(snapshot.input.id) if snapshot.input else None,
             waiting=answers.waiting,
             runs=lambda language: session.computer.naming.canonical(language) is not None,
@@ -403,20 +427,12 @@ class DocumentChat:
             return None
         return Waiting(block, proposal, self.session.settings.safe_mode)
 
-    @staticmethod
-    def _allowable(session: Session, denied: dict[str, Any]) -> tuple[SandboxAllow, ...]:
-        """What a run was kept from and is not allowed by now."""
-        paths = [path for path in denied["paths"] if path not in session.allowed.folders]
-        network = denied["network"] and not session.allowed.network
-        found = [SandboxAllow(session.id, path=path) for path in paths]
-        return (*found, *([SandboxAllow(session.id, network=True)] if network else []))
-
     def _show_remarks(self, found: Sequence[types.Diagnostic]) -> None:
         self._editor.diagnostics.set("remarks", self.document.uri, found)
 
     def _publish(self) -> None:
         """Show what is wrong with the document."""
-        found = [_diagnostic(self.document, each) for each in self.parsed.problems]
+        found = [of_problem(self.document, each) for each in self.parsed.problems]
         self._editor.diagnostics.set("chat document", self.document.uri, found)
 
     def saved(self) -> None:
@@ -438,9 +454,12 @@ class DocumentChat:
         if self.session is not None:
             self.session.stop()
         self._show_progress("idle")
+        if self._status is not None:
+            self._editor.host.outbox.forget(self._status)
         self._answers.close()
         self._writer.close()
         self._remarks.close()
+        self._pictures.close()
         self._editor.diagnostics.set("chat document", self.document.uri, [])
         return self.session
 
@@ -474,14 +493,3 @@ class DocumentChat:
 
     def on_closed(self, unwritten: list[Unwritten]) -> None:
         """The conversation is in the history; what was not written is not in the file."""
-
-
-def _with(text: str, edits: Sequence[Edit]) -> str:
-    for edit in sorted(edits, key=lambda each: each.at, reverse=True):
-        text = text[: edit.at] + edit.text + text[edit.at :]
-    return text
-
-
-def _diagnostic(document: Document, problem: Problem) -> types.Diagnostic:
-    place = document.range(problem.start, problem.end)
-    return types.Diagnostic(place, problem.message, severity=types.DiagnosticSeverity.Warning, source="oi-lsp")

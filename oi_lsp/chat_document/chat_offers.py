@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
@@ -11,6 +12,9 @@ from oi_lsp.chat_document.conversation import unsent
 from oi_lsp.chat_document.document import ChatDocument, Part
 from oi_lsp.offers import QUICK, Offer
 from oi_lsp.protocol import SandboxAllow
+
+if TYPE_CHECKING:
+    from oi_engine.session.session import Session
 
 
 @frozen
@@ -71,11 +75,19 @@ def _of_part(document: ChatDocument, part: Part, now: Now) -> Iterator[Offer]:
         yield Offer("Run again", "oi.document.run", wire.DocumentRun(now.uri, block), *place)
 
 
-def _of_sandbox(document: ChatDocument, block: str, allowable: tuple[SandboxAllow, ...]) -> Iterator[Offer]:
+def _of_sandbox(document: ChatDocument, block: str, commands: tuple[SandboxAllow, ...]) -> Iterator[Offer]:
     """To allow what a run was kept from, on the block and all that came of it."""
     parts = [part for part in document.parts() if block in (part.id, part.written_id)]
-    for allow in allowable if parts else ():
+    for allow in commands if parts else ():
         what = f"writing to {allow.path}" if allow.path is not None else "the network"
         title = f"Allow {what} in this session's sandbox (variables go)"
         place = (parts[0].start, parts[-1].end)
         yield Offer(title, "oi.sandbox.allow", allow, *place, lens_at=parts[-1].start)
+
+
+def allowable(session: Session, denied: dict[str, Any]) -> tuple[SandboxAllow, ...]:
+    """What a run was kept from and is not allowed by now."""
+    paths = [path for path in denied["paths"] if path not in session.allowed.folders]
+    network = denied["network"] and not session.allowed.network
+    found = [SandboxAllow(session.id, path=path) for path in paths]
+    return (*found, *([SandboxAllow(session.id, network=True)] if network else []))

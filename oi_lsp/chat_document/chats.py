@@ -59,6 +59,18 @@ class Chats:
             raise OiError("A change of this document could not be read.", "Close it and open it again.")
         return chat
 
+    async def load(self, uri: str, session: Session) -> None:
+        """Have a stored conversation go on in a document, but not in two. Raises as ``find``."""
+        from oi_engine.errors import OiError
+
+        chat = self.find(uri)
+        others = (each for each in self._chats.values() if each.session is session and each is not chat)
+        if (other := next(others, None)) is not None:
+            raise OiError("This conversation goes on in another document.", f"It is {other.document.uri}.")
+        for closed in [name for name, kept in self._sessions.items() if kept is session]:
+            del self._sessions[closed]
+        await chat.load(session)
+
     async def make(self, folder: str) -> str:
         """Write a new chat document into a folder. Answers its URI. Raises ``OSError``."""
         return (await asyncio.to_thread(_written, Path(folder))).as_uri()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from oi_lsp.chat_document.document import ChatDocument, Part, Section
 
@@ -158,3 +158,24 @@ def _as_role(word: str) -> Role:
 
 def _as_recipient(word: str | None) -> Recipient | None:
     return word  # type: ignore[return-value]
+
+
+def told(parsed: ChatDocument, read: ReadImage) -> list[Message]:
+    """What a document says but for magic commands, which no model gets."""
+    from oi_engine.magic.commands import parse as parse_magic
+
+    sections, skipped = [], False
+    for section in parsed.sections:
+        if section.kind == "you":
+            skipped = len(section.parts) == 1 and parse_magic(section.parts[0].content) is not None
+        if not skipped:
+            sections.append(section)
+    return messages(evolve(parsed, sections=tuple(sections)), read)
+
+
+def told_of_new_kernels() -> list[Message]:
+    """What the model is told before a conversation of before goes on."""
+    from oi_engine.history.restore import REOPENED
+    from oi_engine.messages import Message
+
+    return [Message("computer", "message", REOPENED)]

@@ -111,6 +111,12 @@ class _FenceLine:
         self._begin()
 
 
+def escaped(text: str, nonce: str) -> str:
+    """A whole text as ``TextEscape`` writes it."""
+    escape = TextEscape(nonce)
+    return escape.feed(text) + escape.finish()
+
+
 class TextEscape:
     """Keeps headings, ids of blocks and markers from coming about in text."""
 
@@ -197,15 +203,26 @@ class ConsoleLines:
 
     def feed(self, text: str) -> str:
         """The lines that ``text`` ends."""
+        from oi_engine.safety.sanitize import collapse_carriage_returns
+
         whole, newline, rest = text.rpartition("\n")
         if not newline:
             self._parts.append(text)
+            if "\r" in text:  # a progress bar may go on for ever
+                self._parts = [collapse_carriage_returns("".join(self._parts))]
             return ""
         self._parts.append(whole + newline)
         ready = self.take()
         self._taken = False
         self._parts.append(rest)
         return ready
+
+    @property
+    def waiting(self) -> str:
+        """What waits for the end of its line, as a terminal shows it."""
+        from oi_engine.safety.sanitize import render_carriage_returns
+
+        return render_carriage_returns("".join(self._parts))
 
     def take(self) -> str:
         """All that waits, though its line has not ended."""

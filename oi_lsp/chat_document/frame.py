@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import frozen
 
 from oi_lsp.chat_document.document import ChatDocument, Section, Speaker
@@ -76,3 +78,10 @@ def answer_begins(document: ChatDocument, section: Section) -> Answer:
 
 def _front_matter(nonce: str) -> list[str]:
     return ["---", f"oi: {VERSION} {nonce}", "---"]
+
+
+def with_edits(text: str, edits: Sequence[Edit]) -> str:
+    """A text with insertions, each at its offset in the text as it was."""
+    for edit in sorted(edits, key=lambda each: each.at, reverse=True):
+        text = text[: edit.at] + edit.text + text[edit.at :]
+    return text

@@ -7,6 +7,7 @@ import base64
 import binascii
 from collections.abc import Callable, Coroutine
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
@@ -22,16 +23,31 @@ class Pictures:
     def __init__(self, document: str | None, spawn: Callable[[Coroutine[Any, Any, object]], object]) -> None:
         self._folder = None if document is None else Path(document).parent
         self._name = "" if document is None else f"{Path(document).name.removesuffix('.oi.md')}.files"
+        self._scratch: TemporaryDirectory[str] | None = None
         self._spawn = spawn
 
     def save(self, form: str, content: str) -> str:
-        """Have an image (base64) written. Answers the address to link to; a document without a file has no images."""
+        """Have an image (base64) written. Answers the address to link to.
+
+        The images of a document without a file are in a folder of the person's own that is gone with this server; the
+        address is their path.
+        """
         ending = _ENDINGS.get(form)
-        if self._folder is None or ending is None:
+        if ending is None:
             return ""
+        if self._folder is None:
+            self._scratch = TemporaryDirectory(prefix="oi-pictures-", ignore_cleanup_errors=True)
+            self._folder = Path(self._scratch.name).parent
+            self._name = self._scratch.name
         address = f"{self._name}/{uuid4().hex[:12]}.{ending}"
         self._spawn(asyncio.to_thread(_write, self._folder / address, content))
         return address
+
+    def close(self) -> None:
+        """The document is closed: images that no file of the person's links to are deleted."""
+        if self._scratch is not None:
+            self._spawn(asyncio.to_thread(self._scratch.cleanup))
+            self._folder = self._scratch = None
 
     def read(self, address: str) -> tuple[str, str] | None:
         """The LMC format and the content of an image that the document links to: of one that was saved here the data,

@@ -16,7 +16,7 @@ from lsprotocol import types
 
 from oi_engine.approval import Proposal, Remark
 from oi_engine.safety.reveal import reveal
-from oi_lsp.chat_document.document import ChatDocument, Part
+from oi_lsp.chat_document.document import ChatDocument, Part, Problem
 from oi_lsp.documents import Document
 from oi_lsp.paced import Paced
 
@@ -229,3 +229,9 @@ def _diagnostic(
 ) -> types.Diagnostic:
     # What the words quote may hide something as well.
     return types.Diagnostic(place, reveal(words).text, severity=severity, code=code, source=_SOURCE)
+
+
+def of_problem(document: Document, problem: Problem) -> types.Diagnostic:
+    """What is wrong with the document itself."""
+    place = document.range(problem.start, problem.end)
+    return types.Diagnostic(place, problem.message, severity=types.DiagnosticSeverity.Warning, source=_SOURCE)

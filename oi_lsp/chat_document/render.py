@@ -119,6 +119,11 @@ class Renderer:
             self._writer.flush()
         return self._taken()
 
+    @property
+    def unended(self) -> str:
+        """Output whose line has not ended."""
+        return self._writer.unended if self._writer is not None else ""
+
     def question(self, prompt: str, *, password: bool = False) -> tuple[str, list[Insertion]]:
         """A program asks for a line: the id of the input block that the person answers in, and what goes in.
 
@@ -294,6 +299,11 @@ class _Writer:
     def flush(self) -> None:
         """Write what waits for more."""
 
+    @property
+    def unended(self) -> str:
+        """What waits for the end of its line, as it would be shown."""
+        return ""
+
     def interrupt(self) -> str:
         """Something else comes in between. Answers what output ends with."""
         return ""
@@ -391,6 +401,10 @@ class _ConsoleWriter(_Writer):
 
     def flush(self) -> None:
         self._write(self._lines.take())
+
+    @property
+    def unended(self) -> str:
+        return self._lines.waiting
 
     def interrupt(self) -> str:
         self.flush()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os.path
+from collections.abc import Coroutine
+from typing import Any
 
 from oi_lsp import protocol_documents as wire
 from oi_lsp.document_tools import DocumentTools
@@ -26,10 +28,20 @@ async def new(tools: DocumentTools, params: wire.DocumentNew) -> wire.DocumentNe
     return wire.DocumentNewResult(uri)
 
 
+@HANDLERS.serves(wire.DocumentLoad)
+async def load(tools: DocumentTools, params: wire.DocumentLoad) -> Nothing:
+    """``oi.document.load``."""
+    tools.chats.find(params.uri)
+    hosted = await tools.editor.host.open(params.conversation_id)
+    await tools.chats.load(params.uri, hosted.session)
+    return Nothing()
+
+
 @HANDLERS.serves(wire.DocumentSend)
-def send(tools: DocumentTools, params: wire.DocumentSend) -> wire.Started:
+def send(tools: DocumentTools, params: wire.DocumentSend) -> wire.Started | Coroutine[Any, Any, wire.Started]:
     """``oi.document.send``."""
-    return tools.chats.find(params.uri).send()
+    chat = tools.chats.find(params.uri)
+    return chat.send() if params.text is None else chat.say(params.text)
 
 
 @HANDLERS.serves(wire.DocumentRun)

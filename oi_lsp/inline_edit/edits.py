@@ -121,7 +121,7 @@ class Edits:
         edit = self._edits[edit_id] = InlineEdit(edit_id, title, document, proposal, pen, self, host.spawn)
         if session is not None:
             self._sessions[edit_id] = session
-        if host.streams:
+        if host.speaks:
             self._feeds[edit_id] = EditFeed(edit, host.outbox.wake)
         passage = Passage(document.text, *place, params.instruction, document.language_id, self._name(params.uri))
         progress = self._editor.client.progress(title, edit.stop)
@@ -162,7 +162,7 @@ class Edits:
 
     def on_streamed(self, edit: InlineEdit) -> None:
         """Say what came of it, where the client is not told by notifications."""
-        if self._editor.host.streams:
+        if self._editor.host.speaks:
             return
         if edit.error:
             self._editor.complain(edit.error)
@@ -195,7 +195,7 @@ class Edits:
         if self._is_new(document):
             return
         edits = self._of(document)
-        if not self._editor.host.streams:
+        if not self._editor.host.speaks:
             found = [each for edit in edits for each in diagnostics_of(edit)]
             told = [(each.range, each.message) for each in found]
             if told != self._noted.get(document, []):

@@ -15,8 +15,8 @@ from oi_engine.session.session import Session
 from oi_engine.stream import Stream
 from oi_engine.transcript import fold
 from oi_lsp import outbox
-from oi_lsp.outbox import Feed, Outbox
-from oi_lsp.protocol import Chunks, EditState, SessionState
+from oi_lsp.outbox import Feed, Outbox, Told
+from oi_lsp.protocol import Chunks
 from oi_lsp.structure import to_wire
 from tests.fakes.lsp_client import Follower
 from tests.fakes.scripted import ScriptedModel, TinyRuntime, say
@@ -36,7 +36,7 @@ class Client:
         self.outbox = Outbox(self._send, lambda: self.reads)
         self.feed = Feed(hosted, self.outbox.wake)
 
-    def _send(self, notification: Chunks | SessionState | EditState) -> None:
+    def _send(self, notification: Told) -> None:
         self.order.append(type(notification).__name__)
         params = to_wire(notification)
         if isinstance(notification, Chunks):

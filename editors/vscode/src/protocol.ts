@@ -1,4 +1,4 @@
-// Made from oi_lsp/protocol*.py by `python -m oi_lsp.typescript`: change it there.
+// Made from oi_lsp/protocol*.py by `python -m oi_lsp.mirrors.typescript`: change it there.
 
 /** The version of the protocol that these types are of. */
 export const VERSION = 1;
@@ -52,6 +52,10 @@ export interface Proposal {
   code: string;
   /** What the scanner and the policy say of it; absent: nothing. */
   findings?: string[];
+  /** The code with what cannot be seen, or reorders text, written out: to be shown in its place, never to be sent back. Absent: there is nothing of that kind. */
+  shown?: string;
+  /** What the eye would miss: such characters, letters that imitate others, very long lines. A sentence each. */
+  hidden?: string[];
 }
 
 /** A program's question: it waits for a line. */
@@ -288,6 +292,40 @@ export interface TextAttachment {
   title: string;
 }
 
+/** What goes on with a block of code, or came of it. */
+export interface BlockState {
+  /** The `oi=` of its first line. */
+  block: string;
+  /** `proposed`: it waits for `oi.document.run` or `oi.document.reject`. `rejected`: it waited, and did not run. */
+  state: "proposed" | "running" | "done" | "failed" | "stopped" | "rejected";
+  /** The line of it that runs, counted from 1. */
+  line?: number;
+  /** How long it ran. */
+  seconds?: number;
+  /** Of `proposed`: for `oi.code.scan`. */
+  proposalId?: string;
+  /** Of `proposed`: the code as the model wrote it. */
+  code?: string;
+  /** Of `proposed`: what the scanner and the policy say of it. */
+  findings?: string[];
+  /** The end of its output whose line has not ended, as a terminal would show it: a progress bar, say. It is not in the document yet. */
+  unended?: string;
+  /** What it changed on disk, for `oi.changes.diff`. */
+  changeId?: string;
+}
+
+/** A program in a chat document waits for a line. */
+export interface DocumentQuestion {
+  /** For `oi.input.answer`. */
+  inputId: string;
+  /** The input block, for `oi.document.answer`. */
+  block: string;
+  /** What the program printed before it waited; may be empty. */
+  prompt: string;
+  /** Whether what is typed must not be shown: then not into the document. */
+  password: boolean;
+}
+
 /** Some lines of a document that would become others. */
 export interface EditHunk {
   /** The hunk, within its edit. */
@@ -370,7 +408,7 @@ export interface SessionNew {
   model?: string;
   /** A title for lists. */
   title?: string;
-  /** A profile that takes the place of the chosen one: its name in the profiles folder, or its path. It is read now, and not followed. */
+  /** A profile that takes the place of the chosen one: its name in the profiles folder, or its path. It is followed, as the chosen one is. */
   profile?: string;
 }
 
@@ -606,7 +644,7 @@ export interface KernelRestart {
   language?: string;
 }
 
-/** Have the sandbox allow more, until the session ends. What runs in it starts afresh at its next run, and its variables are gone then; the stream says so. */
+/** Have the sandbox allow more, until the session ends. What runs in it starts afresh at its next run, and its variables are gone then; the stream says so. After a run in which the sandbox seems to have stopped something, the stream has a message for the person, and then, for a client that offers it, `{"role": "computer", "type": "command", "format": "denied", "parent": the code's id, "content": {"paths": [text], "network": truth}}`: what of it one may simply allow. */
 export interface SandboxAllow {
   /** The session. */
   sessionId: string;
@@ -845,10 +883,20 @@ export interface DocumentNewResult {
   uri: string;
 }
 
+/** Write a stored conversation into a chat document that says nothing yet, and go on with it there. */
+export interface DocumentLoad {
+  /** The document, as the client has it open. */
+  uri: string;
+  /** The conversation. */
+  conversationId: string;
+}
+
 /** Send what is written under the last heading of a chat document. The answer is written into the document. */
 export interface DocumentSend {
   /** The document, as the client has it open. */
   uri: string;
+  /** Words from an input of the client's, which are put under that heading first, without what they would mean as marks of the document. */
+  text?: string;
 }
 
 /** What was started. */
@@ -877,6 +925,14 @@ export interface DocumentReject {
   block: string;
   /** Told to the model. */
   reason?: string;
+}
+
+/** Scan a proposed block as it stands in the document. What is found comes as a `review` message, and as diagnostics on the block. */
+export interface DocumentScan {
+  /** The document, as the client has it open. */
+  uri: string;
+  /** The `oi=` of its first line, or the number of that line, counted from 1. */
+  block: string;
 }
 
 /** Give the waiting program what is written in its input block. */
@@ -1085,6 +1141,28 @@ export interface Chunks {
   replay?: boolean;
 }
 
+/** What goes on in a chat document beside its text, for a client that shows `documents`. Sent after every change, several in quick succession as one. */
+export interface DocumentState {
+  /** The document. */
+  uri: string;
+  /** Its session. */
+  sessionId: string;
+  /** As in `oi/state`. */
+  state: "idle" | "thinking" | "awaiting_approval" | "running" | "awaiting_input" | "stopping";
+  /** Those with which it is otherwise than was told before. */
+  blocks: BlockState[];
+  /** What a program waits for. */
+  question?: DocumentQuestion;
+  /** How many messages wait for their turn. */
+  waiting?: number;
+  /** Tokens that the model read so far. */
+  promptTokens?: number;
+  /** Tokens that the model wrote so far. */
+  completionTokens?: number;
+  /** US dollars so far; absent where no price is known. */
+  cost?: number;
+}
+
 /** An inline edit as it is now: sent after every change, several in quick succession as one. Its hunks are all that there are; a hunk that is no longer among them was replaced by others, or its edit is over. */
 export interface EditState {
   /** The edit. */
@@ -1146,9 +1224,11 @@ export interface Commands {
   "oi.models.choose": [ModelsChoose, ModelsChooseResult];
   "oi.prompt.get": [PromptGet, PromptGetResult];
   "oi.document.new": [DocumentNew, DocumentNewResult];
+  "oi.document.load": [DocumentLoad, Nothing];
   "oi.document.send": [DocumentSend, Started];
   "oi.document.run": [DocumentRun, Started];
   "oi.document.reject": [DocumentReject, Nothing];
+  "oi.document.scan": [DocumentScan, Nothing];
   "oi.document.answer": [DocumentAnswer, Nothing];
   "oi.document.stop": [DocumentStop, DocumentStopResult];
   "oi.document.remove": [DocumentRemove, Nothing];
@@ -1169,6 +1249,7 @@ export interface Commands {
 export interface Notifications {
   "oi/chunks": Chunks;
   "oi/state": SessionState;
+  "oi/document": DocumentState;
   "oi/edit": EditState;
 }
 

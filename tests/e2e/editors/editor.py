@@ -183,20 +183,24 @@ class Editor(ABC):
         return path.read_text()
 
     def told(self, path: Path) -> str:
+        """The text of a file's document, as the client has told of it so far."""
+        return self.told_of(path.as_uri())
+
+    def told_of(self, uri: str) -> str:
         """The text of a document, as the client has told of it so far."""
         documents = Documents(self._encoding())
-        uri = path.as_uri()
         for message in self.said("client", lambda message: message.get("method") in _TELLING):
             params = message["params"]
             if params["textDocument"]["uri"] == uri:
                 kind, take = _TELLING[message["method"]]
                 take(documents, CONVERTER.structure(params, kind))
         found = documents.get(uri)
-        assert found is not None, f"{path.name} is not open"
+        assert found is not None, f"{uri} is not open"
         return found.text
 
     def _encoding(self) -> str:
-        (said,) = self.said("server", lambda message: "capabilities" in (message.get("result") or {}))
+        # A server that was started again says the same.
+        said = self.said("server", lambda message: "capabilities" in (message.get("result") or {}))[-1]
         found: str = said["result"]["capabilities"].get("positionEncoding", "utf-16")
         return found
 

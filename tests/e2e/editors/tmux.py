@@ -58,6 +58,10 @@ class Tmux:
         """Type text as it is."""
         self._run("send-keys", "-l", "--", text)
 
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the window another size."""
+        self._run("resize-window", "-x", str(columns), "-y", str(rows))
+
     def screen(self) -> str:
         """What the screen shows."""
         return self._run("capture-pane", "-p")

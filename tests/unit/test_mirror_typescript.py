@@ -8,13 +8,14 @@ from typing import Any, Literal
 
 import pytest
 
-from oi_lsp import protocol, typescript
+from oi_lsp import protocol
+from oi_lsp.mirrors import typescript
 
 EXTENSION = typescript.PATH.parent.parent
 
 
 def test_the_file_is_up_to_date() -> None:
-    assert typescript.PATH.read_text(encoding="utf-8") == typescript.render(), "run: python -m oi_lsp.typescript"
+    assert typescript.PATH.read_text(encoding="utf-8") == typescript.render(), "run: make docs"
 
 
 def test_it_has_every_command_and_notification_and_each_type_once() -> None:

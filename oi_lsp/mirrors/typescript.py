@@ -1,5 +1,7 @@
-"""``editors/vscode/src/protocol.ts``, the protocol as TypeScript has it: ``python -m oi_lsp.typescript`` writes it,
-``--check`` compares."""
+"""``editors/vscode/src/protocol.ts``, the protocol as TypeScript has it.
+
+``python -m oi_lsp.mirrors.typescript`` writes it, ``--check`` compares.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,10 @@ import attrs
 from oi_lsp import docs, protocol
 from oi_lsp.structure import wire_fields
 
-PATH = Path(__file__).parent.parent / "editors" / "vscode" / "src" / "protocol.ts"
+PATH = Path(__file__).parents[2] / "editors" / "vscode" / "src" / "protocol.ts"
 
 _HEAD = """\
-// Made from oi_lsp/protocol*.py by `python -m oi_lsp.typescript`: change it there.
+// Made from oi_lsp/protocol*.py by `python -m oi_lsp.mirrors.typescript`: change it there.
 
 /** The version of the protocol that these types are of. */
 export const VERSION = {version};
@@ -63,7 +65,7 @@ def render() -> str:
     parts = [_HEAD.format(version=protocol.VERSION)]
     roots = [each for command in protocol.COMMANDS for each in (command.params, command.result)]
     roots += [notification.params for notification in protocol.NOTIFICATIONS]
-    parts += [_interface(kind) for kind in dict.fromkeys([*docs.wire_types(), *roots])]
+    parts += [_interface(kind) for kind in dict.fromkeys([*docs.wire_classes(), *roots])]
     commands = (f'  "{c.name}": [{c.params.__name__}, {c.result.__name__}];' for c in protocol.COMMANDS)
     parts.append("/** Each command: its argument and its answer. */\nexport interface Commands {")
     parts += [*commands, "}\n"]

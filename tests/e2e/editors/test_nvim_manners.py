@@ -1,0 +1,150 @@
+"""How the Neovim plugin behaves: what it costs to have it, what it says of mistakes, and what can be looked up."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.editors.conftest import name_of
+from tests.e2e.editors.editor import program_of
+from tests.e2e.editors.nvim_plugin import PLUGIN, VERSIONS, NvimPlugin
+from tests.e2e.editors.test_session import settings
+from tests.fakes.http_server import Response
+from tests.fakes.openai_server import OpenAiServer, Reply
+
+
+@pytest.fixture
+def provider() -> Iterator[OpenAiServer]:
+    replies: list[Response] = [Reply.text("I am here."), Reply.text("You are there.")]
+    with OpenAiServer(replies) as server:
+        yield server
+
+
+@pytest.fixture(params=[kind.program for kind in VERSIONS])
+def nvim(request: pytest.FixtureRequest) -> str:
+    """The path of each Neovim."""
+    return program_of(request.param)
+
+
+def lua(nvim: str, folder: Path, body: str) -> str:
+    """What a Neovim without a screen prints; the plugin is loaded as its users have it."""
+    script = folder / "test.lua"
+    script.write_text(
+        f"local ok, problem = xpcall(function()\n{body}\nend, debug.traceback)\n"
+        "io.stdout:write('\\n', ok and 'whole' or tostring(problem), '\\n') os.exit(ok and 0 or 1)"
+    )
+    words = [nvim, "--clean", "--headless", "--cmd", f"set noswapfile runtimepath^={PLUGIN}", "-c", f"luafile {script}"]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+    assert ran.stdout.rstrip().endswith("whole"), ran.stdout + ran.stderr
+    return ran.stdout + ran.stderr
+
+
+def test_it_loads_nothing_and_starts_nothing_until_asked(nvim: str, tmp_path: Path) -> None:
+    lua(
+        nvim,
+        tmp_path,
+        """
+        assert(vim.g.loaded_oi)
+        for name in pairs(package.loaded) do assert(not name:match('^oi'), name .. ' is loaded') end
+        vim.cmd.edit('some.py')
+        assert(#vim.lsp.get_clients() == 0)
+        assert(require('oi').statusline() == '')
+        for _, map in ipairs(vim.api.nvim_get_keymap('n')) do
+          assert(map.lhs:match('^<Plug>') or not (map.desc or ''):match('hunk'), map.lhs)
+        end
+        """,
+    )
+
+
+def test_options_that_do_not_exist_are_reported(nvim: str, tmp_path: Path) -> None:
+    said = lua(
+        nvim,
+        tmp_path,
+        """
+        vim.g.oi = { layout = 'left', widht = 3 }
+        require('oi').setup({ keys = { run = false, jump = 'x' }, width = 'wide', settings = { anything = 1 } })
+        local config = require('oi.config').get()
+        assert(config.layout == 'left' and config.keys.run == false and config.width == 0.45)
+        assert(config.settings.anything == 1)
+        """,
+    )
+    for name in ("there is no option widht", "there is no option keys.jump", "width must be a number, not a string"):
+        assert name in said
+
+
+def test_words_are_completed(nvim: str, tmp_path: Path) -> None:
+    lua(
+        nvim,
+        tmp_path,
+        """
+        local function completed(line) return table.concat(vim.fn.getcompletion(line, 'cmdline'), ' ') end
+        assert(completed('Oi ch') == 'changes chat', completed('Oi ch'))
+        assert(completed('Oi kernel ') == 'interrupt restart', completed('Oi kernel '))
+        assert(completed('%Oi export m') == 'markdown', completed('%Oi export m'))
+        local words = 'send stop new history model attach undo export settings log doctor run ask edit'
+        for _, name in ipairs(vim.split(words, ' ')) do
+          assert(vim.tbl_contains(vim.fn.getcompletion('Oi ', 'cmdline'), name), name)
+        end
+        """,
+    )
+
+
+def test_words_that_differ_are_found(nvim: str, tmp_path: Path) -> None:
+    lua(
+        nvim,
+        tmp_path,
+        """
+        local function marked(old, new)
+          return vim.inspect({ require('oi.edits').words(old, new) }, { newline = '' })
+        end
+        assert(marked('return a + b', 'return a - b') == '{ { { 9, 10 } }, { { 9, 10 } } }')
+        assert(marked('', 'new') == '{ {}, { { 0, 3 } } }', marked('', 'new'))
+        assert(marked('same', 'same') == '{ {}, {} }')
+        """,
+    )
+
+
+def test_the_help_has_a_tag_for_every_word(nvim: str, tmp_path: Path) -> None:
+    page = (PLUGIN / "doc" / "oi.txt").read_text()
+    assert all(len(line) <= 80 for line in page.splitlines())
+    said = lua(nvim, tmp_path, "for name in vim.spairs(require('oi.command').subcommands) do print(':Oi-' .. name) end")
+    for name in re.findall(r":Oi-\w+", said):
+        assert f"*{name}*" in page
+    defaults = lua(nvim, tmp_path, "for name in vim.spairs(require('oi.config').defaults) do print('=' .. name) end")
+    for name in re.findall(r"=(\w+)", defaults):
+        assert f"*oi-option-{name}*" in page
+
+
+@pytest.mark.parametrize("editor", VERSIONS, ids=name_of, indirect=True)
+def test_health_and_history(editor: NvimPlugin, workspace: Path, provider: OpenAiServer) -> None:
+    file = workspace / "main.py"
+    file.write_text("")
+    editor.start(file, env=settings(provider))
+    editor.until_chat("## You")
+    editor.say("Are you there?")
+    editor.until_chat("I am here.")
+    editor.command("Oi new")
+    editor.until_chat("## You", 2)
+    editor.command("Oi history")
+    editor.until_screen("Are you there? (2)")
+    editor.tmux.type("1")
+    editor.tmux.keys("Enter")
+    editor.until(lambda: editor.eval("vim.t.oi_chat == vim.fn.bufnr('oi-chat:///1.oi.md')") == "true", "the first chat")
+    editor.command("bwipeout! oi-chat:///1.oi.md")
+    editor.command("Oi history there")
+    editor.until_screen("Are you there? (2)")
+    editor.tmux.type("1")
+    editor.tmux.keys("Enter")
+    editor.until_chat("I am here.", 3)
+    editor.look("opened from the history")
+    editor.command("Oi send Once more.")
+    editor.until_chat("You are there.", 3)
+    editor.command("Oi export json")
+    editor.until_screen('"content": "You are there."')
+    editor.command("checkhealth oi")
+    editor.until_screen("oi: server")
+    assert "ERROR" not in editor.screen()
