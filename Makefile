@@ -4,12 +4,12 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test install check lint types unit bench docs locks clean
+.PHONY: run test install check lint lua types unit bench docs locks clean
 
 run: $(VENV)/.installed
 	@$(BIN)/oi-lsp chat
 
-test: $(VENV)/.installed-test lint types unit
+test: $(VENV)/.installed-test lint lua types unit
 
 install: $(VENV)/.installed
 
@@ -49,6 +49,9 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+lua:
+	editors/nvim/dev/check
+
 types: $(VENV)/.installed-test
 	$(BIN)/mypy
 
@@ -62,6 +65,7 @@ bench: $(VENV)/.installed-test
 
 docs: $(VENV)/.installed-test
 	$(BIN)/python -m oi_lsp.docs
+	$(BIN)/python -m oi_lsp.mirrors.lua
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis
