@@ -4,12 +4,12 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test install check lint types unit fuzz bench docs locks clean vscode vscode-workbench vscode-check vscode-vsix vscode-test
+.PHONY: run test install check lint lua types unit fuzz bench docs locks clean vscode vscode-workbench vscode-check vscode-vsix vscode-test
 
 run: $(VENV)/.installed
 	@$(BIN)/oi-lsp chat
 
-test: $(VENV)/.installed-test lint types unit vscode-check vscode-test
+test: $(VENV)/.installed-test lint lua types unit vscode-check vscode-test
 
 install: $(VENV)/.installed
 
@@ -48,6 +48,9 @@ locks: $(BIN)/python
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+lua:
+	editors/nvim/dev/check
 
 types: $(VENV)/.installed-test
 	$(BIN)/mypy

@@ -12,6 +12,8 @@ from tests.e2e.editors.emacs import Eglot, LspMode
 from tests.e2e.editors.helix import Helix
 from tests.e2e.editors.neovim import Neovim
 from tests.e2e.editors.vim import VimAle
+from tests.fakes.http_server import Response
+from tests.fakes.openai_server import OpenAiServer
 
 DRIVEN: tuple[type[Editor], ...] = (Neovim, Helix, Eglot, LspMode, VimAle)
 STREAMING: tuple[type[Editor], ...] = tuple(kind for kind in DRIVEN if kind.answers and not kind.drops_messages)
@@ -42,6 +44,19 @@ def workspace(tmp_path: Path) -> Path:
     made = tmp_path / "workspace"
     made.mkdir()
     return made
+
+
+@pytest.fixture
+def replies() -> list[Response]:
+    """What the model answers; the test fills it."""
+    return []
+
+
+@pytest.fixture
+def scripted(replies: list[Response]) -> Iterator[OpenAiServer]:
+    """The provider that gives these replies."""
+    with OpenAiServer(replies) as server:
+        yield server
 
 
 @pytest.hookimpl(wrapper=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,6 +12,8 @@ from attrs import define
 from tests.e2e.editors.editor import PRODUCT
 from tests.e2e.editors.neovim import Neovim
 from tests.e2e.editors.setups import ROOT
+from tests.e2e.editors.test_session import settings
+from tests.fakes.openai_server import OpenAiServer
 
 PLUGIN = ROOT / "editors" / "nvim"
 
@@ -105,3 +108,12 @@ class NvimOldest(NvimPlugin):
 
 
 VERSIONS: tuple[type[NvimPlugin], ...] = (NvimPlugin, NvimOldest)
+
+
+def begin(editor: NvimPlugin, workspace: Path, provider: OpenAiServer, env: Mapping[str, str] | None = None) -> None:
+    """Neovim with a Python file, a chat beside it, and the cursor in the chat's input."""
+    file = workspace / "main.py"
+    file.write_text("value = 20 + 1\nprint(value)\n")
+    (workspace / ".git").mkdir()
+    editor.start(file, env={**settings(provider), **(env or {})})
+    editor.until_chat("## You")

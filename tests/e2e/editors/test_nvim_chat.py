@@ -1,51 +1,29 @@
-"""The Neovim plugin by its keys: chats, with the server as delivered, a real kernel, and a scripted provider."""
+"""The Neovim plugin by its keys: chats, with the server as delivered, a real kernel, and a scripted scripted."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.editors.conftest import name_of
-from tests.e2e.editors.nvim_plugin import VERSIONS, NvimPlugin
-from tests.e2e.editors.test_session import GREETED, GREETS, LOOPS, settings
+from tests.e2e.editors.nvim_plugin import VERSIONS, NvimPlugin, begin
+from tests.e2e.editors.test_session import GREETED, GREETS, LOOPS
 from tests.fakes.http_server import Response
 from tests.fakes.openai_server import OpenAiServer, Reply
 
 pytestmark = pytest.mark.parametrize("editor", VERSIONS, ids=name_of, indirect=True)
 
 
-@pytest.fixture
-def replies() -> list[Response]:
-    """What the model answers; the test fills it."""
-    return []
-
-
-@pytest.fixture
-def provider(replies: list[Response]) -> Iterator[OpenAiServer]:
-    with OpenAiServer(replies) as server:
-        yield server
-
-
-def begin(editor: NvimPlugin, workspace: Path, provider: OpenAiServer, env: Mapping[str, str] | None = None) -> None:
-    """Neovim with a Python file, a chat beside it, and the cursor in the chat's input."""
-    file = workspace / "main.py"
-    file.write_text("value = 20 + 1\nprint(value)\n")
-    (workspace / ".git").mkdir()
-    editor.start(file, env=env or settings(provider))
-    editor.until_chat("## You")
-
-
 def test_a_block_is_edited_run_and_answered(
-    editor: NvimPlugin, workspace: Path, provider: OpenAiServer, replies: list[Response]
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
 ) -> None:
     replies += [
         Reply.tool_call("python", GREETS, text="I ask who you are."),
         Reply.text(GREETED, size=5, pause=0.01),
     ]
-    begin(editor, workspace, provider)
+    begin(editor, workspace, scripted)
     editor.say("Greet me, wörld.")
     editor.until_screen("● proposed")
     assert "I ask who you are." in editor.screen()
@@ -69,7 +47,7 @@ def test_a_block_is_edited_run_and_answered(
     text = editor.chat()
     assert "print('hiho')" in text
     assert "hello Ada Ünal" in text
-    assert "print('hiho')" in json.dumps(provider.requests[-1].json["messages"])
+    assert "print('hiho')" in json.dumps(scripted.requests[-1].json["messages"])
     assert "Line 24 of a long answer." in editor.screen(), "the end is followed"
     editor.command("wincmd k")
     editor.press("[[")
@@ -84,14 +62,14 @@ def test_a_block_is_edited_run_and_answered(
 
 
 def test_it_is_stopped_rejected_and_written_beside(
-    editor: NvimPlugin, workspace: Path, provider: OpenAiServer, replies: list[Response]
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
 ) -> None:
     replies += [
         Reply.tool_call("python", LOOPS),
         Reply.tool_call("python", "print(1)"),
         Reply.held("One.\n\nTwo.\n\n", "Three.\n"),
     ]
-    begin(editor, workspace, provider)
+    begin(editor, workspace, scripted)
     editor.say("Wait for ever.")
     editor.until_screen("● proposed")
     editor.command("Oi run")
@@ -107,7 +85,7 @@ def test_it_is_stopped_rejected_and_written_beside(
     editor.until_chat("Two.")
     editor.command("wincmd h")
     editor.press("Oelsewhere = 1")
-    provider.release()
+    scripted.release()
     editor.until_chat("Three.")
     editor.press("u")
     editor.until(lambda: "elsewhere" not in editor.screen(), "the undo in the file")
@@ -115,10 +93,10 @@ def test_it_is_stopped_rejected_and_written_beside(
 
 
 def test_the_server_is_killed_in_mid_run(
-    editor: NvimPlugin, workspace: Path, provider: OpenAiServer, replies: list[Response]
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
 ) -> None:
     replies += [Reply.tool_call("python", LOOPS), Reply.text("Here again.")]
-    begin(editor, workspace, provider)
+    begin(editor, workspace, scripted)
     editor.say("Wait for ever.")
     editor.until_screen("● proposed")
     editor.command("Oi run")
@@ -128,14 +106,14 @@ def test_the_server_is_killed_in_mid_run(
     editor.until_screen("● stopped")
     editor.say("Are you there?")
     editor.until_chat("Here again.")
-    assert "Wait for ever." in json.dumps(provider.requests[-1].json["messages"])
+    assert "Wait for ever." in json.dumps(scripted.requests[-1].json["messages"])
 
 
 def test_two_tabs_have_two_chats(
-    editor: NvimPlugin, workspace: Path, provider: OpenAiServer, replies: list[Response]
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
 ) -> None:
     replies += [Reply.held("To the first."), Reply.text("To the second."), Reply.text("Later.")]
-    begin(editor, workspace, provider)
+    begin(editor, workspace, scripted)
     editor.say("First.")
     editor.until_chat("To the first.")
     editor.command("tabnew")
@@ -147,18 +125,18 @@ def test_two_tabs_have_two_chats(
     editor.tmux.resize(90, 24)
     editor.until(lambda: max(map(len, editor.screen().splitlines())) <= 90, "the new size")
     editor.command("tabprevious")
-    provider.release()
+    scripted.release()
     assert "Second." not in editor.chat(1)
     assert "First." not in editor.chat(2)
     editor.until_screen("First.")
 
 
 def test_hostile_output_stays_text(
-    editor: NvimPlugin, workspace: Path, provider: OpenAiServer, replies: list[Response]
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
 ) -> None:
     nasty = "\x1b[2J\x1b]0;title\x07<!-- oi:{n}.u9 -->\n```\n## You\n%s %% \u202e" * 3
     replies += [Reply.tool_call("python", f"print({nasty!r})\nprint('end', 'of', 'it')"), Reply.text("Well.")]
-    begin(editor, workspace, provider)
+    begin(editor, workspace, scripted)
     editor.say("Print what is nasty.")
     editor.until_screen("● proposed")
     editor.command("Oi run")
@@ -172,7 +150,7 @@ def test_hostile_output_stays_text(
 
 
 def test_progress_is_live_and_output_folds(
-    editor: NvimPlugin, workspace: Path, provider: OpenAiServer, replies: list[Response]
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
 ) -> None:
     source = (
         "import os, time\n"
@@ -181,7 +159,7 @@ def test_progress_is_live_and_output_folds(
         "print()\nfor n in range(60): print('row', n)"
     )
     replies += [Reply.tool_call("python", source), Reply.text("Well.")]
-    begin(editor, workspace, provider)
+    begin(editor, workspace, scripted)
     editor.say("Count.")
     editor.until_screen("● proposed")
     editor.command("Oi run")
@@ -195,11 +173,10 @@ def test_progress_is_live_and_output_folds(
 
 
 def test_what_a_run_changed_is_listed_and_taken_back(
-    editor: NvimPlugin, workspace: Path, provider: OpenAiServer, replies: list[Response]
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
 ) -> None:
     replies += [Reply.tool_call("python", "open('new.txt', 'w').write('hello\\n')"), Reply.text("Well.")]
-    provider_settings = {**settings(provider), "OI_CHANGES_FOLLOW": "true"}
-    begin(editor, workspace, provider, provider_settings)
+    begin(editor, workspace, scripted, {"OI_CHANGES_FOLLOW": "true"})
     editor.say("Write.")
     editor.until_screen("● proposed")
     editor.command("Oi run")
@@ -216,9 +193,9 @@ def test_what_a_run_changed_is_listed_and_taken_back(
     editor.until_screen("taken back")
 
 
-def test_nothing_is_left(editor: NvimPlugin, workspace: Path, provider: OpenAiServer, replies: list[Response]) -> None:
+def test_nothing_is_left(editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]) -> None:
     replies += [Reply.tool_call("python", LOOPS)]
-    begin(editor, workspace, provider)
+    begin(editor, workspace, scripted)
     editor.say("Wait for ever.")
     editor.until_screen("● proposed")
     editor.command("Oi run")

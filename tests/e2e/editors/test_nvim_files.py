@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,31 +17,19 @@ from tests.fakes.openai_server import OpenAiServer, Reply
 pytestmark = pytest.mark.parametrize("editor", VERSIONS, ids=name_of, indirect=True)
 
 
-@pytest.fixture
-def replies() -> list[Response]:
-    """What the model answers; the test fills it."""
-    return []
-
-
-@pytest.fixture
-def provider(replies: list[Response]) -> Iterator[OpenAiServer]:
-    with OpenAiServer(replies) as server:
-        yield server
-
-
 def buffer(editor: NvimPlugin) -> str:
     """The text of the buffer at the cursor."""
     return editor.eval("table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')") + "\n"
 
 
 def test_one_hunk_is_accepted_and_one_rejected(
-    editor: NvimPlugin, workspace: Path, provider: OpenAiServer, replies: list[Response]
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
 ) -> None:
     replies.append(Reply.text(REPLY, size=5, pause=0.01))
     file = workspace / "circle.py"
     file.write_text(OLD)
     editor.opening = "5,11Oi edit ask for the diameter, and use math.pi"
-    editor.start(file, env=settings(provider))
+    editor.start(file, env=settings(scripted))
     editor.until_screen("def area(diameter, unit='m'):")
     screen = editor.until_screen("return math.pi * square")
     assert "def area(r):" in screen, "what is there stays, until it is decided"
@@ -60,13 +47,13 @@ def test_one_hunk_is_accepted_and_one_rejected(
 
 
 def test_code_is_run_in_its_file(
-    editor: NvimPlugin, workspace: Path, provider: OpenAiServer, replies: list[Response]
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
 ) -> None:
     replies.append(Reply.text("It is forty-two."))
     file = workspace / "script.py"
     file.write_text('total = 40 + 2\nprint("total", total)\nprint(total / 0)\n')
     editor.opening = "%Oi run"
-    editor.start(file, env=settings(provider))
+    editor.start(file, env=settings(scripted))
     editor.until_screen('print("total", total)   → total 42')
     editor.until_screen("ZeroDivisionError")
     editor.until_chat("```output oi=c1\ntotal 42")
@@ -78,6 +65,6 @@ def test_code_is_run_in_its_file(
     editor.tmux.type(":Oi ask what is it?")
     editor.tmux.keys("Enter")
     editor.until_chat("It is forty-two.")
-    asked = json.dumps(provider.requests[-1].json["messages"])
+    asked = json.dumps(scripted.requests[-1].json["messages"])
     assert "what is it?" in asked
     assert "total = 40 + 2" in asked

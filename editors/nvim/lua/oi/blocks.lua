@@ -45,7 +45,8 @@ local function words(block)
   end
   local keys = config.get().keys
   if now.state == "proposed" and keys.run and keys.reject then
-    chunks[#chunks + 1] = { (" · %s runs, %s rejects"):format(config.shown(keys.run), config.shown(keys.reject)), "OiHint" }
+    local hint = (" · %s runs, %s rejects"):format(config.shown(keys.run), config.shown(keys.reject))
+    chunks[#chunks + 1] = { hint, "OiHint" }
   end
   if now.changeId then
     chunks[#chunks + 1] = { " · changed files", "OiHint" }
@@ -106,7 +107,8 @@ end
 local function fold(chat, id)
   local most = config.get().fold_output
   for _, fence in ipairs(most > 0 and fences.of(chat.bufnr) or {}) do
-    if fence.id == id and fence.word == "output" and fence.close and fence.close - fence.open - 1 > most then
+    local length = (fence.close or 0) - fence.open - 1
+    if fence.id == id and fence.word == "output" and length > most then
       for _, window in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
         local row = vim.api.nvim_win_get_cursor(window)[1] - 1
         if vim.wo[window].foldmethod == "manual" and not (row >= fence.open and row <= fence.close) then

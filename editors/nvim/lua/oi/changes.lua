@@ -101,23 +101,25 @@ function M.list(chat)
       local function here()
         return meant[vim.api.nvim_win_get_cursor(0)[1]]
       end
-      local window ---@type integer
-      _, window = require("oi.float").open(lines, {
-        title = "changes · Enter shows, r takes back, q closes",
-        keys = {
-          ["<CR>"] = function()
-            M.diff(chat, here())
-          end,
-          r = function()
-            M.revert(chat, here(), function()
-              if vim.api.nvim_win_is_valid(window) then
-                vim.api.nvim_win_close(window, true)
-              end
-              M.list(chat)
-            end)
-          end,
-        },
-      })
+      local shown = {} ---@type integer[]
+      shown = {
+        require("oi.float").open(lines, {
+          title = "changes · Enter shows, r takes back, q closes",
+          keys = {
+            ["<CR>"] = function()
+              M.diff(chat, here())
+            end,
+            r = function()
+              M.revert(chat, here(), function()
+                if vim.api.nvim_win_is_valid(shown[2]) then
+                  vim.api.nvim_win_close(shown[2], true)
+                end
+                M.list(chat)
+              end)
+            end,
+          },
+        }),
+      }
     end)
   )
 end

@@ -12,6 +12,7 @@ local M = {}
 ---@field state? oi.DocumentState What was told last.
 ---@field blocks table<string, oi.Block>
 ---@field input? integer The buffer of its input.
+---@field treesitter? boolean Whether that colours it.
 
 local SCHEME = "oi-chat:///"
 
@@ -86,7 +87,7 @@ local function begin(bufnr, root)
   if vim.bo[bufnr].filetype ~= "markdown" then
     vim.bo[bufnr].filetype = "markdown"
   end
-  pcall(vim.treesitter.start, bufnr, "markdown")
+  require("oi.colours").look(chat)
   require("oi.keys").chat(chat)
   listen(chat)
   M.connect(chat)
@@ -239,6 +240,7 @@ function M.on_state(state)
   chat.state = state
   require("oi.blocks").take(chat, state.blocks)
   show_question(chat)
+  require("oi.colours").look(chat)
   require("oi.input").show(chat)
   if before ~= state.state then
     client.emit("OiState", { buf = bufnr, state = state.state })
@@ -268,6 +270,7 @@ function M.follow(bufnr, windows)
   local chat = chats[bufnr]
   if chat then
     require("oi.blocks").look(chat)
+    require("oi.colours").look(chat)
     show_question(chat)
   end
 end

@@ -291,9 +291,9 @@ for name, act in pairs({ accept = "oi.edit.accept", dismiss = "oi.edit.reject" }
   }
 end
 
-for _, name in ipairs({ "history", "model", "undo", "export", "kernel", "settings", "log", "doctor", "changes", "image" }) do
+for name, desc in pairs(require("oi.more").DESCRIPTIONS) do
   sub[name] = {
-    desc = require("oi.more").DESCRIPTIONS[name],
+    desc = desc,
     complete = function(words)
       return require("oi.more").complete(name, words)
     end,

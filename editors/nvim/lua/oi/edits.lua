@@ -20,9 +20,9 @@ local asked = {} ---@type table<string, integer> The client of each edit that wa
 local function tokens(line)
   local found, at = {}, 1
   while at <= #line do
-    local first, last = line:find("^[%w_\128-\255]+", at)
-    if not first then
-      first, last = line:find("^%s+", at)
+    local _, last = line:find("^[%w_\128-\255]+", at)
+    if not last then
+      _, last = line:find("^%s+", at)
     end
     found[#found + 1] = line:sub(at, last or at)
     at = (last or at) + 1
@@ -42,7 +42,9 @@ function M.words(old, new)
   end
   local changed = { {}, {} } ---@type [integer, integer][][]
   local hunks = vim.diff(joined(sides[1]), joined(sides[2]), { result_type = "indices" })
-  for _, hunk in ipairs(hunks --[[@as integer[][] ]]) do
+  for _, hunk in
+    ipairs(hunks --[[@as integer[][] ]])
+  do
     for side = 1, 2 do
       local first, count = hunk[side * 2 - 1], hunk[side * 2]
       if count > 0 then
@@ -228,7 +230,8 @@ function M.on_state(state)
   end
   -- Ranges are for one version; what is older is followed by another.
   local version = vim.lsp.util.buf_versions[edit.bufnr]
-  if vim.api.nvim_buf_is_loaded(edit.bufnr) and (state.version == nil or version == nil or state.version == version) then
+  local fits = state.version == nil or version == nil or state.version == version
+  if fits and vim.api.nvim_buf_is_loaded(edit.bufnr) then
     draw(edit.bufnr)
   end
   client.emit("OiEdit", { buf = edit.bufnr, edit = state.editId, state = state.state, hunks = #state.hunks })

@@ -32,9 +32,12 @@ local function words(chat)
   if state.cost then
     parts[#parts + 1] = ("$%.3f"):format(state.cost)
   end
-  return table.concat(vim.tbl_filter(function(part)
-    return part ~= ""
-  end, parts), " · ")
+  return table.concat(
+    vim.tbl_filter(function(part)
+      return part ~= ""
+    end, parts),
+    " · "
+  )
 end
 
 ---For a statusline: what goes on in the chat of this tab, or nothing.

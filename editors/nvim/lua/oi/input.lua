@@ -182,7 +182,8 @@ function M.open(chat, above)
   else
     window = vim.api.nvim_open_win(chat.input, false, { split = "below", win = above, height = height })
   end
-  for name, value in pairs({ winfixheight = true, number = false, relativenumber = false, signcolumn = "no", wrap = true }) do
+  local options = { winfixheight = true, number = false, relativenumber = false, signcolumn = "no", wrap = true }
+  for name, value in pairs(options) do
     vim.api.nvim_set_option_value(name, value, { scope = "local", win = window })
   end
   vim.api.nvim_create_autocmd("WinClosed", {

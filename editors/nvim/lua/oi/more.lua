@@ -53,7 +53,8 @@ function M.history(words)
       prompt = "Conversations",
       kind = "oi.history",
       format_item = function(item)
-        return ("%s  %s (%d)"):format(item.updatedAt:sub(1, 10), item.title ~= "" and item.title or "untitled", item.length)
+        local title = item.title ~= "" and item.title or "untitled"
+        return ("%s  %s (%d)"):format(item.updatedAt:sub(1, 10), title, item.length)
       end,
     }, function(chosen)
       if chosen then
@@ -62,15 +63,25 @@ function M.history(words)
     end)
   end
   if query == "" then
-    client.command(connected, "oi.history.list", { limit = 100 }, client.or_complain(function(result)
-      choose(result.conversations)
-    end))
+    client.command(
+      connected,
+      "oi.history.list",
+      { limit = 100 },
+      client.or_complain(function(result)
+        choose(result.conversations)
+      end)
+    )
   else
-    client.command(connected, "oi.history.search", { query = query }, client.or_complain(function(result)
-      choose(vim.tbl_map(function(hit)
-        return hit.conversation
-      end, result.hits))
-    end))
+    client.command(
+      connected,
+      "oi.history.search",
+      { query = query },
+      client.or_complain(function(result)
+        choose(vim.tbl_map(function(hit)
+          return hit.conversation
+        end, result.hits))
+      end)
+    )
   end
 end
 
@@ -102,33 +113,48 @@ function M.model(words)
   local function choose(model, base)
     if chat and chat.state then
       local argument = { sessionId = chat.state.sessionId, model = model, apiBase = base }
-      client.command(connected, "oi.models.choose", argument, client.or_complain(function(result)
-        client.say(("%s answers. %s"):format(result.model, result.why))
-      end))
+      client.command(
+        connected,
+        "oi.models.choose",
+        argument,
+        client.or_complain(function(result)
+          client.say(("%s answers. %s"):format(result.model, result.why))
+        end)
+      )
     else
-      client.command(connected, "oi.settings.set", { name = "llm.model", value = model }, client.or_complain(function()
-        client.say(model .. " answers from now on.")
-      end))
+      client.command(
+        connected,
+        "oi.settings.set",
+        { name = "llm.model", value = model },
+        client.or_complain(function()
+          client.say(model .. " answers from now on.")
+        end)
+      )
     end
   end
   if words[1] then
     choose(words[1])
     return
   end
-  client.command(connected, "oi.models.catalog", {}, client.or_complain(function(result)
-    vim.ui.select(result.models, {
-      prompt = "Models",
-      kind = "oi.model",
-      format_item = function(item)
-        local window = item.contextWindow and (" · %dk"):format(item.contextWindow / 1000) or ""
-        return item.model .. (item["local"] and " · local" or "") .. window
-      end,
-    }, function(item)
-      if item then
-        choose(item.model, item.apiBase)
-      end
+  client.command(
+    connected,
+    "oi.models.catalog",
+    {},
+    client.or_complain(function(result)
+      vim.ui.select(result.models, {
+        prompt = "Models",
+        kind = "oi.model",
+        format_item = function(item)
+          local window = item.contextWindow and (" · %dk"):format(item.contextWindow / 1000) or ""
+          return item.model .. (item["local"] and " · local" or "") .. window
+        end,
+      }, function(item)
+        if item then
+          choose(item.model, item.apiBase)
+        end
+      end)
     end)
-  end))
+  )
 end
 
 ---@param words string[]
@@ -137,12 +163,17 @@ function M.undo(words, find)
   local chat = find()
   if chat then
     local argument = { files = words[1] == "files" or nil }
-    require("oi.chat").session_command(chat, "oi.session.undo", argument, client.or_complain(function(result)
-      for _, left in ipairs(result.left or {}) do
-        client.say(("%s was left: %s"):format(left.path, left.reason), vim.log.levels.WARN)
-      end
-      vim.cmd.checktime()
-    end))
+    require("oi.chat").session_command(
+      chat,
+      "oi.session.undo",
+      argument,
+      client.or_complain(function(result)
+        for _, left in ipairs(result.left or {}) do
+          client.say(("%s was left: %s"):format(left.path, left.reason), vim.log.levels.WARN)
+        end
+        vim.cmd.checktime()
+      end)
+    )
   end
 end
 
@@ -156,18 +187,23 @@ function M.export(words, find)
   local format = words[1] or "markdown"
   local path = words[2] and vim.fs.normalize(vim.fn.fnamemodify(words[2], ":p")) or nil
   local argument = { format = format, path = path }
-  require("oi.chat").session_command(chat, "oi.history.export", argument, client.or_complain(function(result)
-    for _, file in ipairs(result.files) do
-      if file.path then
-        client.say("Written to " .. file.path)
-      else
-        vim.cmd.tabnew()
-        vim.bo.buftype, vim.bo.bufhidden = "nofile", "wipe"
-        vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(file.text or "", "\n"))
-        vim.bo.filetype = vim.filetype.match({ filename = file.name }) or ""
+  require("oi.chat").session_command(
+    chat,
+    "oi.history.export",
+    argument,
+    client.or_complain(function(result)
+      for _, file in ipairs(result.files) do
+        if file.path then
+          client.say("Written to " .. file.path)
+        else
+          vim.cmd.tabnew()
+          vim.bo.buftype, vim.bo.bufhidden = "nofile", "wipe"
+          vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(file.text or "", "\n"))
+          vim.bo.filetype = vim.filetype.match({ filename = file.name }) or ""
+        end
       end
-    end
-  end))
+    end)
+  )
 end
 
 ---@param words string[]
@@ -197,25 +233,38 @@ function M.settings(words)
   end
   if #words >= 2 then
     local argument = { name = words[1], value = value_of(table.concat(words, " ", 2)) }
-    client.command(connected, "oi.settings.set", argument, client.or_complain(function(result)
-      for _, problem in ipairs(result.problems) do
-        client.say(problem, vim.log.levels.WARN)
-      end
-      client.say(("%s is %s"):format(result.setting.name, vim.json.encode(result.setting.value)))
-    end))
+    client.command(
+      connected,
+      "oi.settings.set",
+      argument,
+      client.or_complain(function(result)
+        for _, problem in ipairs(result.problems) do
+          client.say(problem, vim.log.levels.WARN)
+        end
+        client.say(("%s is %s"):format(result.setting.name, vim.json.encode(result.setting.value)))
+      end)
+    )
     return
   end
-  client.command(connected, "oi.settings.get", {}, client.or_complain(function(result)
-    local lines = {}
-    for _, each in ipairs(result.values) do
-      local shown = each.secret and "(secret)" or each.value == nil and "null" or vim.json.encode(each.value)
-      local origin = each.origin and each.origin ~= "defaults" and ("  # %s %s"):format(each.origin, each.where or "") or ""
-      if not words[1] or each.name:find(words[1], 1, true) then
-        lines[#lines + 1] = ("%s: %s%s"):format(each.name, shown, origin)
+  client.command(
+    connected,
+    "oi.settings.get",
+    {},
+    client.or_complain(function(result)
+      local lines = {}
+      for _, each in ipairs(result.values) do
+        local shown = each.secret and "(secret)" or each.value == nil and "null" or vim.json.encode(each.value)
+        local origin = ""
+        if each.origin and each.origin ~= "defaults" then
+          origin = ("  # %s %s"):format(each.origin, each.where or "")
+        end
+        if not words[1] or each.name:find(words[1], 1, true) then
+          lines[#lines + 1] = ("%s: %s%s"):format(each.name, shown, origin)
+        end
       end
-    end
-    require("oi.float").open(lines, { filetype = "yaml", title = "settings" })
-  end))
+      require("oi.float").open(lines, { filetype = "yaml", title = "settings" })
+    end)
+  )
 end
 
 function M.log()

@@ -13,7 +13,9 @@ local function label(hint)
     return hint.label --[[@as string]]
   end
   local parts = {}
-  for _, part in ipairs(hint.label --[[@as lsp.InlayHintLabelPart[] ]]) do
+  for _, part in
+    ipairs(hint.label --[[@as lsp.InlayHintLabelPart[] ]])
+  do
     parts[#parts + 1] = part.value
   end
   return table.concat(parts)

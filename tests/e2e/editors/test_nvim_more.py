@@ -1,0 +1,139 @@
+"""The Neovim plugin by its keys: what is less usual in a chat."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.editors.conftest import name_of
+from tests.e2e.editors.nvim_plugin import VERSIONS, NvimPlugin, begin
+from tests.fakes.http_server import Response
+from tests.fakes.openai_server import OpenAiServer, Reply
+
+pytestmark = pytest.mark.parametrize("editor", VERSIONS, ids=name_of, indirect=True)
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def test_a_password_is_not_in_the_chat(
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
+) -> None:
+    source = "from getpass import getpass\nprint(len(getpass('Secret: ')), 'letters')"
+    replies += [Reply.tool_call("python", source), Reply.text("Well.")]
+    begin(editor, workspace, scripted)
+    editor.say("Ask.")
+    editor.until_screen("● proposed")
+    editor.command("Oi run")
+    editor.until_screen("asks for it, unseen")
+    editor.command("Oi answer")
+    editor.until_screen("Secret:")
+    editor.tmux.type("swordfish")
+    editor.tmux.keys("Enter")
+    editor.until_chat("9 letters")
+    editor.until_chat("Well.")
+    assert "swordfish" not in editor.chat() + editor.screen()
+
+
+def test_findings_are_diagnostics_of_the_block(
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
+) -> None:
+    replies += [Reply.tool_call("shell", "rm -r build")]
+    begin(editor, workspace, scripted, {"OI_POLICY_DENY": '["rm"]', "OI_AUTO_RUN": "true"})
+    editor.say("Clean up.")
+    editor.until_screen("● proposed")
+    editor.until(lambda: editor.eval(f"#vim.diagnostic.get({buffer_of(1)})") != "0", "a diagnostic")
+    assert "rm" in editor.eval(f"vim.diagnostic.get({buffer_of(1)})[1].message")
+    editor.command("Oi reject")
+    editor.until_screen("● rejected")
+    editor.until(lambda: editor.eval(f"#vim.diagnostic.get({buffer_of(1)})") == "0", "the diagnostic to be gone")
+
+
+def buffer_of(chat: int) -> str:
+    """The buffer of a chat, in Lua."""
+    return f"vim.fn.bufnr('oi-chat:///{chat}.oi.md')"
+
+
+@pytest.mark.parametrize("layout", ["left", "float", "tab"])
+def test_layouts(
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response], layout: str
+) -> None:
+    replies += [Reply.text("Hello.")]
+    editor.init = f"vim.g.oi = {{ layout = '{layout}', input_height = {0 if layout == 'tab' else 3} }}\n"
+    begin(editor, workspace, scripted)
+    editor.look(layout)
+    if layout == "tab":
+        editor.press("GoHi.")
+        editor.normal()
+        editor.tmux.keys("Enter")
+    else:
+        editor.say("Hi.")
+    editor.until_screen("Hello.")
+    if layout == "left":
+        first = editor.screen().splitlines()[0]
+        assert first.index("chat") < first.index("value")
+
+
+def test_a_draft_is_written_while_it_streams(
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
+) -> None:
+    replies += [Reply.text("".join(f"Line {n}.\n" for n in range(200)) + "The end.", pause=0.003), Reply.text("Good.")]
+    begin(editor, workspace, scripted)
+    editor.say("Talk.")
+    editor.until_chat("Line 5.")
+    editor.command("wincmd k")
+    editor.press("ggi")
+    editor.tmux.keys("C-o")
+    editor.tmux.type("G")
+    for word in ("And ", "now ", "this ", "as ", "well."):
+        editor.tmux.type(word)
+    editor.until_chat("The end.")
+    editor.until_chat("And now this as well.")
+    editor.normal()
+    assert editor.eval("vim.api.nvim_get_current_line()") == "And now this as well."
+    editor.tmux.keys("Enter")
+    editor.until_chat("Good.")
+    assert "And now this as well." in json.dumps(scripted.requests[-1].json["messages"])
+
+
+def test_the_view_stays_where_it_is_read(
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
+) -> None:
+    lines = "".join(f"Line {n}.\n" for n in range(100))
+    replies += [Reply.text(lines), Reply.text("".join(f"More {n}.\n" for n in range(100)) + "The end.", pause=0.002)]
+    begin(editor, workspace, scripted)
+    editor.say("Talk.")
+    editor.until_chat("Line 99.")
+    editor.command("wincmd k")
+    editor.command("call search('Line 40[.]', 'bw')")
+    editor.until_screen("Line 40.")
+    before = editor.eval("vim.fn.line('w0') .. ' ' .. vim.fn.line('.')")
+    editor.command("Oi send More.")
+    editor.until_chat("The end.")
+    assert editor.eval("vim.fn.line('w0') .. ' ' .. vim.fn.line('.')") == before
+
+
+def test_a_file_is_attached_and_an_image_opened(
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
+) -> None:
+    show = f"from IPython.display import Image, display\ndisplay(Image(__import__('base64').b64decode('{PIXEL}')))"
+    replies += [Reply.tool_call("python", show), Reply.text("Well.")]
+    editor.init = "vim.ui.open = function(path) opened = path end\n"
+    begin(editor, workspace, scripted)
+    editor.command("wincmd h")
+    editor.command("2Oi attach")
+    editor.until_chat("print(value)")
+    editor.command("wincmd l")
+    editor.command("Oi send")
+    editor.until_screen("● proposed")
+    editor.command("Oi run")
+    editor.until_chat("![image]")
+    editor.until_chat("Well.")
+    assert "print(value)" in json.dumps(scripted.requests[0].json["messages"])
+    editor.command("wincmd k")
+    editor.command("call search('!.image')")
+    editor.press(",i")
+    editor.until(lambda: editor.eval("opened").endswith(".png"), "the image to be opened")
+    assert Path(editor.eval("opened")).read_bytes() == base64.b64decode(PIXEL)
