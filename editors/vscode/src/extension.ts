@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import { Chat } from "./chat/chat.js";
 import { chooseModel, exportChat, showHistory } from "./chat/pickers.js";
 import { ChatView, reported, VIEW } from "./chat/view.js";
-import { InlineEdits, type Which } from "./editor/inlineEdits.js";
+import { InlineEdits } from "./editor/inlineEdits.js";
 import { Selection } from "./editor/selection.js";
 import { StatusBar } from "./editor/statusBar.js";
 import { Keys } from "./server/keys.js";
@@ -12,6 +12,7 @@ import { Server } from "./server/server.js";
 import { SECTION, onPythonChange } from "./server/settings.js";
 
 export function activate(context: vscode.ExtensionContext): void {
+  const begun = performance.now();
   const log = vscode.window.createOutputChannel("Open Interpreter", { log: true });
   const keys = new Keys(context);
   const server = new Server(context, keys, log);
@@ -39,6 +40,7 @@ export function activate(context: vscode.ExtensionContext): void {
   });
   registerCommands(context, { server, chat, view, keys, log });
   registerEditorCommands(context, server, chat, view);
+  log.info(`Activated in ${Math.round(performance.now() - begun)} ms.`);
 }
 
 interface Parts {
@@ -97,8 +99,8 @@ function registerEditorCommands(context: vscode.ExtensionContext, server: Server
     askSelection: () => selection.ask(),
     editSelection: () => selection.edit(),
     addToChat: (uri?: vscode.Uri, uris?: vscode.Uri[]) => selection.addToChat(uri, uris),
-    acceptHunk: (which?: Which) => edits.decide("oi.edit.accept", which),
-    rejectHunk: (which?: Which) => edits.decide("oi.edit.reject", which),
+    acceptHunk: (thread?: vscode.CommentThread) => edits.decide("oi.edit.accept", thread),
+    rejectHunk: (thread?: vscode.CommentThread) => edits.decide("oi.edit.reject", thread),
     acceptAllHunks: () => edits.decideAll("oi.edit.accept"),
     rejectAllHunks: () => edits.decideAll("oi.edit.reject"),
     nextHunk: () => edits.go(1),

@@ -42,7 +42,7 @@ tried("an edit: one hunk accepted, one rejected, the first undone", async ({ pag
   await panel.command("Open Interpreter: Edit Selection…");
   await page.locator(".quick-input-widget input").first().fill("use the real number");
   await page.keyboard.press("Enter");
-  const lens = (name: string) => editor.locator(".codelens-decoration a", { hasText: new RegExp(`^${name}$`) });
+  const lens = (name: string) => editor.locator(".codelens-decoration a", { hasText: new RegExp(`^${name}: `) });
   await until(async () => (await lens("Accept").count()) === 2, "two hunks are shown");
   await editor.locator(".review-widget", { hasText: "math.pi * r ** 2" }).waitFor();
   assert.ok(!(await text()).includes("math.pi * r ** 2\n\n\ndef"), "nothing is written yet");

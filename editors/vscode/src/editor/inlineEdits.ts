@@ -1,5 +1,5 @@
-// Inline edits as the server tells them (`oi/edit`): the lines that would go are marked where they are, those that would
-// come stand below them, and each hunk is accepted or rejected by lens, by button or by key.
+// Inline edits as the server tells them (`oi/edit`): the lines that would go are marked where they are, and those that would
+// come stand below them. Each hunk is accepted or rejected by its lens (the server's own), by button or by key.
 import * as vscode from "vscode";
 import { reported } from "../chat/view.js";
 import type { EditHunk, EditState } from "../protocol.js";
@@ -9,9 +9,6 @@ const WAITING = "oi-lsp.hunksWait";
 
 type Decision = "oi.edit.accept" | "oi.edit.reject";
 
-/** Which hunk a lens is of, or, as VS Code tells it, which thread of comments a button is of. */
-export type Which = { key: string } | vscode.CommentThread;
-
 /** A hunk that waits, and where. */
 interface Waiting {
   edit: EditState;
@@ -19,11 +16,10 @@ interface Waiting {
   range: vscode.Range;
 }
 
-export class InlineEdits implements vscode.CodeLensProvider, vscode.Disposable {
+export class InlineEdits implements vscode.Disposable {
   private readonly edits = new Map<string, EditState>();
   private readonly threads = new Map<string, vscode.CommentThread>();
   private readonly running = new Map<string, () => void>();
-  private readonly lensesChanged = new vscode.EventEmitter<void>();
   private readonly comments = vscode.comments.createCommentController("oi-lsp.edit", "Open Interpreter");
   private readonly removed = vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
@@ -32,25 +28,21 @@ export class InlineEdits implements vscode.CodeLensProvider, vscode.Disposable {
   });
   private readonly subscriptions: vscode.Disposable[];
 
-  readonly onDidChangeCodeLenses = this.lensesChanged.event;
-
   constructor(private readonly server: Server) {
     this.subscriptions = [
       this.comments,
       this.removed,
-      this.lensesChanged,
       server.on("oi/edit", (edit) => this.take(edit)),
       server.onStatus(({ kind }) => {
         if (kind !== "ready") this.forget();
       }),
       vscode.window.onDidChangeVisibleTextEditors(() => this.mark()),
-      vscode.languages.registerCodeLensProvider([{ scheme: "file" }, { scheme: "untitled" }], this),
     ];
   }
 
-  /** Answer a hunk: the one that a lens or a button is of, else the one at the cursor, or the next one below it. */
-  async decide(command: Decision, which?: Which): Promise<void> {
-    const hunk = which === undefined ? this.atCursor() : this.hunkOf(which);
+  /** Answer a hunk: the one whose button was pressed, else the one at the cursor, or the next one below it. */
+  async decide(command: Decision, thread?: vscode.CommentThread): Promise<void> {
+    const hunk = thread === undefined ? this.atCursor() : this.hunkOf(thread);
     if (hunk !== undefined) await this.server.send(command, { editId: hunk.edit.editId, hunkId: hunk.hunk.id });
   }
 
@@ -73,18 +65,6 @@ export class InlineEdits implements vscode.CodeLensProvider, vscode.Disposable {
       editor.revealRange(new vscode.Range(next, next), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
     }
     return Promise.resolve();
-  }
-
-  provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    const waiting = this.waiting(document.uri.toString());
-    return waiting.flatMap(({ edit, hunk, range }, at) => {
-      const lens = (title: string, command: string, ...args: unknown[]) =>
-        new vscode.CodeLens(range, { title, command, arguments: args });
-      const which: Which = { key: keyOf({ edit, hunk }) };
-      const own = [lens("Accept", "oi-lsp.acceptHunk", which), lens("Reject", "oi-lsp.rejectHunk", which)];
-      if (at > 0 || waiting.length === 1) return own;
-      return [...own, lens("Accept all", "oi-lsp.acceptAllHunks"), lens("Reject all", "oi-lsp.rejectAllHunks")];
-    });
   }
 
   dispose(): void {
@@ -132,11 +112,8 @@ export class InlineEdits implements vscode.CodeLensProvider, vscode.Disposable {
     return waiting.find(({ range }) => range.end.line >= line) ?? waiting[0];
   }
 
-  private hunkOf(which: Which): Waiting | undefined {
-    return this.waiting().find((each) => {
-      const key = keyOf(each);
-      return "key" in which ? which.key === key : this.threads.get(key) === which;
-    });
+  private hunkOf(thread: vscode.CommentThread): Waiting | undefined {
+    return this.waiting().find((each) => this.threads.get(keyOf(each)) === thread);
   }
 
   /** The hunks of a document that wait, from its top; of all where there is no uri. */
@@ -164,7 +141,6 @@ export class InlineEdits implements vscode.CodeLensProvider, vscode.Disposable {
     }
     for (const each of waiting) this.showNew(each);
     this.mark();
-    this.lensesChanged.fire();
     void vscode.commands.executeCommand("setContext", WAITING, waiting.length > 0);
   }
 
@@ -201,6 +177,6 @@ export class InlineEdits implements vscode.CodeLensProvider, vscode.Disposable {
   }
 }
 
-function keyOf({ edit, hunk }: Pick<Waiting, "edit" | "hunk">): string {
+function keyOf({ edit, hunk }: Waiting): string {
   return `${edit.editId} ${hunk.id}`;
 }
