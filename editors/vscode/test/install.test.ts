@@ -1,4 +1,5 @@
-// The server that the extension installs: asked about, made from the wheel that came along, and used.
+// The server that the extension installs: asked about, made from the wheel that came along, and used. The one that a
+// workspace has is left alone while the workspace is not trusted.
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import * as path from "node:path";
@@ -9,7 +10,12 @@ const INSTALL_TIME = 150_000;
 const kept = Object.entries(process.env).filter(([name]) => /^(PIP_|SSL_CERT_|REQUESTS_CA_|.*_proxy$)/i.test(name));
 const cache = process.env["PIP_CACHE_DIR"] ?? path.join(process.env["HOME"] ?? "", ".cache", "pip");
 
+const HARM = `#!/bin/sh\ntouch "$(dirname "$0")/../../harmed"\nexec sleep 60\n`;
+
 const panel = await Panel.open({
+  trust: true,
+  user: { "security.workspace.trust.startupPrompt": "never", "security.workspace.trust.banner": "never" },
+  files: { ".venv/bin/oi-lsp": HARM, ".venv/bin/python": HARM },
   machine: { "oi-lsp.path": "", "oi-lsp.model": "tour" },
   env: { ...(Object.fromEntries(kept) as Record<string, string>), PIP_CACHE_DIR: cache },
   waits: false,
@@ -26,5 +32,6 @@ seen("the server is installed when one says so, and not before", panel, async ({
   await frame.locator(".model", { hasText: /^tour$/ }).waitFor({ timeout: INSTALL_TIME });
   assert.ok(fs.existsSync(path.join(own, ".made-of")));
   await panel.send("make a mistake");
-  await (await panel.approve("print('from its own server')")).locator(".output", { hasText: "its own" }).waitFor();
+  await panel.proposed.waitFor();
+  assert.deepEqual(fs.readdirSync(workbench.workspace), [".venv"], "no program of the workspace was started");
 });
