@@ -4,11 +4,15 @@ import * as vscode from "vscode";
 import { Chat } from "./chat/chat.js";
 import { chooseModel, exportChat, showHistory } from "./chat/pickers.js";
 import { ChatView, reported, VIEW } from "./chat/view.js";
+import { InlineEdits } from "./editor/inlineEdits.js";
+import { Selection } from "./editor/selection.js";
+import { StatusBar } from "./editor/statusBar.js";
 import { Keys } from "./server/keys.js";
 import { Server } from "./server/server.js";
 import { SECTION, onPythonChange } from "./server/settings.js";
 
 export function activate(context: vscode.ExtensionContext): void {
+  const begun = performance.now();
   const log = vscode.window.createOutputChannel("Open Interpreter", { log: true });
   const keys = new Keys(context);
   const server = new Server(context, keys, log);
@@ -19,6 +23,7 @@ export function activate(context: vscode.ExtensionContext): void {
     server,
     chat,
     view,
+    new StatusBar(chat),
     vscode.window.registerWebviewViewProvider(VIEW, view),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration(`${SECTION}.path`)) void reported(server.restart());
@@ -34,6 +39,8 @@ export function activate(context: vscode.ExtensionContext): void {
     );
   });
   registerCommands(context, { server, chat, view, keys, log });
+  registerEditorCommands(context, server, chat, view);
+  log.info(`Activated in ${Math.round(performance.now() - begun)} ms.`);
 }
 
 interface Parts {
@@ -49,7 +56,7 @@ function registerCommands(context: vscode.ExtensionContext, { server, chat, view
     // The server takes keys in when it starts.
     if ((await keys.ask()) && server.status.kind !== "off") await server.restart();
   };
-  const commands: Record<string, () => Promise<unknown>> = {
+  const commands: Record<string, Command> = {
     focus: () => view.focus(),
     newChat: async () => {
       await view.focus();
@@ -79,7 +86,33 @@ function registerCommands(context: vscode.ExtensionContext, { server, chat, view
     doctor: () => server.doctor(),
     restartServer: () => server.restart(),
   };
+  register(context, commands);
+}
+
+function registerEditorCommands(context: vscode.ExtensionContext, server: Server, chat: Chat, view: ChatView): void {
+  const selection = new Selection(server, chat, view);
+  const edits = new InlineEdits(server);
+  context.subscriptions.push(edits);
+  register(context, {
+    runSelection: () => selection.run(),
+    runFile: () => selection.runFile(),
+    askSelection: () => selection.ask(),
+    editSelection: () => selection.edit(),
+    addToChat: (uri?: vscode.Uri, uris?: vscode.Uri[]) => selection.addToChat(uri, uris),
+    acceptHunk: (thread?: vscode.CommentThread) => edits.decide("oi.edit.accept", thread),
+    rejectHunk: (thread?: vscode.CommentThread) => edits.decide("oi.edit.reject", thread),
+    acceptAllHunks: () => edits.decideAll("oi.edit.accept"),
+    rejectAllHunks: () => edits.decideAll("oi.edit.reject"),
+    nextHunk: () => edits.go(1),
+    previousHunk: () => edits.go(-1),
+  });
+}
+
+type Command = (...args: never[]) => Promise<unknown>;
+
+function register(context: vscode.ExtensionContext, commands: Record<string, Command>): void {
   for (const [name, run] of Object.entries(commands)) {
-    context.subscriptions.push(vscode.commands.registerCommand(`${SECTION}.${name}`, () => reported(run())));
+    const done = (...args: never[]) => reported(run(...args));
+    context.subscriptions.push(vscode.commands.registerCommand(`${SECTION}.${name}`, done));
   }
 }

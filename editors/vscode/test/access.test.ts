@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { createRequire } from "node:module";
-import { Panel, seen } from "./panel.ts";
+import { Panel, seen, until } from "./panel.ts";
 
 const AXE = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -41,9 +41,14 @@ tried("commands are offered while one types them", async ({ page, frame }) => {
   await frame.locator(".note", { hasText: "Show these commands" }).waitFor();
 });
 
+const colour = () => panel.field.evaluate(() => document.documentElement.style.getPropertyValue("--token-keyword"));
+let keyword = await colour();
+
 for (const theme of ["Dark Modern", "Light Modern", "Dark High Contrast"]) {
   tried(`axe-core has no serious finding: ${theme}`, async () => {
     await panel.theme(theme);
+    const before = keyword;
+    await until(async () => (keyword = await colour()) !== before, "the colours of code follow the theme");
     await panel.send("make a mistake");
     await panel.proposed.waitFor();
     await panel.field.evaluate(AXE);

@@ -21,6 +21,8 @@ export interface Wanted extends Partial<Options> {
   files?: Record<string, string>;
   /** Called before anything is looked at. */
   prepare?: (page: Page) => Promise<void>;
+  /** Whether to wait until the server is there (the default). */
+  waits?: boolean;
 }
 
 export class Panel {
@@ -40,10 +42,14 @@ export class Panel {
   }
 
   /** The panel, shown; it is closed after the tests of this file. */
-  static async open({ files = {}, prepare, ...options }: Wanted = {}): Promise<Panel> {
+  static async open({ files = {}, prepare, waits = true, ...options }: Wanted = {}): Promise<Panel> {
     const home = fs.mkdtempSync(path.join(os.tmpdir(), "oi-vscode-"));
     const workbench = await Workbench.start({ home, ...options });
-    for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(workbench.workspace, name), text);
+    for (const [name, text] of Object.entries(files)) {
+      const file = path.join(workbench.workspace, name);
+      fs.mkdirSync(path.dirname(file), { recursive: true });
+      fs.writeFileSync(file, text, { mode: text.startsWith("#!") ? 0o755 : 0o644 });
+    }
     const browser = await chromium.launch({ executablePath: CHROMIUM ?? "", args: FLAGS });
     const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
     page.setDefaultTimeout(TIME);
@@ -51,7 +57,7 @@ export class Panel {
     after(() => panel.close());
     await prepare?.(page);
     await page.goto(workbench.url);
-    await panel.show();
+    await panel.show(waits);
     return panel;
   }
 
@@ -76,11 +82,11 @@ export class Panel {
   }
 
   /** Have the panel in front, with a session. */
-  async show(): Promise<void> {
+  async show(waits = true): Promise<void> {
     await this.page.locator(".monaco-workbench").waitFor({ timeout: FIRST_TIME });
     await this.command("Open Interpreter: Focus the Chat");
     await this.field.waitFor({ timeout: FIRST_TIME });
-    await this.frame.locator(".model:not([hidden])").waitFor({ timeout: FIRST_TIME });
+    if (waits) await this.frame.locator(".model:not([hidden])").waitFor({ timeout: FIRST_TIME });
   }
 
   /** Run a command by its name, as the palette lists it. */

@@ -39,6 +39,7 @@ const USER = {
   "telemetry.telemetryLevel": "off",
   "workbench.startupEditor": "none",
   "update.mode": "none",
+  "files.autoSave": "off",
   "extensions.autoUpdate": false,
   "extensions.ignoreRecommendations": true,
   "chat.disableAIFeatures": true,

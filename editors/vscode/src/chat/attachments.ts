@@ -17,8 +17,13 @@ export async function pickAttachments(): Promise<Chip[]> {
   return (await picked?.take()) ?? [];
 }
 
-/** A file, as it is on the disk when the message is sent. */
+/** A file, as it is on the disk when the message is sent; with what is not saved yet, as it is now. */
 export function fileChip(uri: vscode.Uri): Chip {
+  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
+  if (open !== undefined && (open.isDirty || open.isUntitled)) {
+    const [text, title] = [open.getText(), shortName(uri)];
+    return { title, detail: text, attachment: { text, title } };
+  }
   return { title: shortName(uri), detail: uri.fsPath, attachment: { uri: uri.toString() } };
 }
 

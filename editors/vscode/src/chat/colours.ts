@@ -38,7 +38,7 @@ interface Contributed {
 
 /** The colour of each class, as CSS has it. Empty where the theme cannot be read: the panel has colours of its own. */
 export async function tokenColours(log: vscode.LogOutputChannel): Promise<Record<string, string>> {
-  const name = vscode.workspace.getConfiguration("workbench").get<string>("colorTheme", "");
+  const name = themeName();
   for (const extension of vscode.extensions.all) {
     const themes = (extension.packageJSON as { contributes?: { themes?: Contributed[] } }).contributes?.themes ?? [];
     const theme = themes.find(({ id, label }) => id === name || label === name);
@@ -50,6 +50,15 @@ export async function tokenColours(log: vscode.LogOutputChannel): Promise<Record
     }
   }
   return {};
+}
+
+/** The theme that is on: VS Code says only its kind, and goes by other settings where it follows the system's. */
+function themeName(): string {
+  const settings = vscode.workspace.getConfiguration();
+  const isDark = vscode.window.activeColorTheme.kind === vscode.ColorThemeKind.Dark;
+  const preferred = isDark ? "workbench.preferredDarkColorTheme" : "workbench.preferredLightColorTheme";
+  const follows = settings.get("window.autoDetectColorScheme") === true;
+  return settings.get<string>(follows ? preferred : "workbench.colorTheme", "");
 }
 
 async function rules(file: vscode.Uri): Promise<Rule[]> {

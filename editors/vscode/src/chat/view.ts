@@ -33,6 +33,10 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       server.on("oi/chunks", (params) => this.post({ type: "told", method: "oi/chunks", params })),
       server.on("oi/state", (params) => this.post({ type: "told", method: "oi/state", params })),
       vscode.window.onDidChangeActiveColorTheme(() => void this.postColours()),
+      // The setting that names the theme may change after the theme.
+      vscode.workspace.onDidChangeConfiguration((change) => {
+        if (change.affectsConfiguration("workbench")) void this.postColours();
+      }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.post({ type: "trust", trusted: true })),
     ];
   }

@@ -45,9 +45,7 @@ export class Composer {
       this.model,
       this.usage,
       this.tour,
-      h("span", { class: "spacer" }),
-      this.stop,
-      this.send,
+      h("span", { class: "main" }, this.stop, this.send),
     );
     const onsubmit = (event: Event) => {
       event.preventDefault();

@@ -1,14 +1,6 @@
 // The server's life: found, started, spoken to, and started again when it dies.
 import * as vscode from "vscode";
-import {
-  CloseAction,
-  ErrorAction,
-  ExecuteCommandRequest,
-  LanguageClient,
-  ResponseError,
-  State,
-  TransportKind,
-} from "vscode-languageclient/node";
+import type { LanguageClient } from "vscode-languageclient/node";
 import { VERSION, type Commands, type ErrorData, type Notifications } from "../protocol.js";
 import { findProgram, type Program } from "./discovery.js";
 import { Installation } from "./installation.js";
@@ -77,15 +69,11 @@ export class Server implements vscode.Disposable {
   async send<C extends keyof Commands>(name: C, params: Commands[C][0]): Promise<Commands[C][1]> {
     const client = await this.start();
     try {
-      const answer: unknown = await client.sendRequest(ExecuteCommandRequest.type, {
-        command: name,
-        arguments: [params],
-      });
-      return answer as Commands[C][1];
+      return await client.sendRequest("workspace/executeCommand", { command: name, arguments: [params] });
     } catch (error) {
-      if (!(error instanceof ResponseError)) throw error;
-      const data = error.data as ErrorData | undefined;
-      throw new Refused(error.message, error.code, data?.remedy);
+      if (!(error instanceof Error) || !("code" in error)) throw error;
+      const { code, data } = error as Error & { code: number; data?: ErrorData };
+      throw new Refused(error.message, code, data?.remedy);
     }
   }
 
@@ -128,7 +116,7 @@ export class Server implements vscode.Disposable {
     this.client = this.starting = undefined;
     this.become({ kind: "off" });
     // One that is being started cannot be stopped.
-    if (client?.state === State.Running)
+    if (client?.isRunning() === true)
       await client.dispose(5000).catch((error: unknown) => this.log.warn(String(error)));
   }
 
@@ -161,7 +149,11 @@ export class Server implements vscode.Disposable {
   }
 
   private async connect(program: Program): Promise<LanguageClient> {
-    const client = new LanguageClient("oi-lsp", "Open Interpreter", await this.serverOptions(program), {
+    // Half of the extension, which nobody needs before.
+    const { CloseAction, ErrorAction, LanguageClient, State, TransportKind } =
+      await import("vscode-languageclient/node");
+    const run = { ...(await this.executable(program)), transport: TransportKind.stdio };
+    const client = new LanguageClient("oi-lsp", "Open Interpreter", run, {
       documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
       initializationOptions: { oi: { protocolVersion: VERSION }, settings: await profile() },
       initializationFailedHandler: () => false,
@@ -185,11 +177,11 @@ export class Server implements vscode.Disposable {
     return client;
   }
 
-  private async serverOptions(program: Program) {
+  private async executable(program: Program) {
     const folder = vscode.workspace.isTrusted ? vscode.workspace.workspaceFolders?.[0]?.uri.fsPath : undefined;
     const cwd = folder ?? this.context.extensionPath;
     const env = { ...process.env, ...(await this.keys.environment()) };
-    return { command: program.path, args: ["--stdio"], transport: TransportKind.stdio, options: { cwd, env } };
+    return { command: program.path, args: ["--stdio"], options: { cwd, env } };
   }
 
   /** Another version of the server understands this extension as long as the protocol's version is the same. */

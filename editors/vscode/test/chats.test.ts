@@ -1,0 +1,61 @@
+// Many chats: new ones, branches, history, export; and the model that answers.
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { Panel, seen, until } from "./panel.ts";
+import { Provider } from "./provider.ts";
+
+const provider = await Provider.start({ text: "Whales sing." }, { text: "They do." }, { text: "Ants do not." });
+const panel = await Panel.open({ machine: provider.settings, env: Provider.environment });
+const tried = (name: string, body: (panel: Panel) => Promise<void>) => seen(name, panel, body);
+
+tried("a branch goes on from a message, and the other chat is found again by its words", async ({ page, frame }) => {
+  const messages = frame.locator(".message.user");
+  await panel.send("What do whales do?");
+  await panel.said.getByText("Whales sing.").waitFor();
+  await panel.rest();
+  await panel.send("Really?");
+  await panel.said.getByText("They do.").waitFor();
+  await panel.rest();
+  await messages.first().hover();
+  await messages.first().getByRole("button", { name: "Branch" }).click();
+  await until(async () => (await messages.count()) === 1, "the branch is shown");
+  await panel.send("And ants?");
+  await panel.said.getByText("Ants do not.").waitFor();
+  await panel.command("Open Interpreter: Show History…");
+  await page.locator(".quick-input-widget input").first().fill("really");
+  await page.locator(".quick-input-list [role=option]", { hasText: "Really?" }).first().click();
+  await panel.said.getByText("They do.").waitFor();
+});
+
+tried("a chat is exported", async ({ page, workbench }) => {
+  await panel.command("Open Interpreter: Export the Chat…");
+  await page.locator(".quick-input-list [role=option]", { hasText: "Markdown" }).first().click();
+  const name = page.locator(".quick-input-widget input").first();
+  await until(async () => (await name.inputValue()).endsWith(".md"), "a name for the file is offered");
+  const file = path.join(workbench.workspace, "chat.md");
+  await name.fill(file);
+  await page.keyboard.press("Enter");
+  await until(() => fs.existsSync(file), "the file is written");
+  assert.match(fs.readFileSync(file, "utf8"), /Whales sing\./);
+});
+
+tried("another model is chosen, and a new chat begins", async ({ page, frame }) => {
+  await frame.getByRole("button", { name: "openai/gpt-4o" }).click();
+  await page.locator(".quick-input-widget input").first().fill("tour");
+  await page.locator(".quick-input-list [role=option]", { hasText: "a script that shows" }).first().click();
+  await frame.locator(".model", { hasText: /^tour$/ }).waitFor();
+  await panel.command("Open Interpreter: New Chat");
+  await frame.locator(".welcome").waitFor();
+  assert.equal(await frame.locator(".message").count(), 0);
+});
+
+tried("it is active at once", async ({ workbench, frame }) => {
+  await frame.locator(".welcome").waitFor();
+  const logs = fs.readdirSync(path.join(workbench.data, "logs"), { recursive: true, encoding: "utf8" });
+  const own = logs.filter((name) => name.endsWith("Open Interpreter.log"));
+  const log = own.map((name) => fs.readFileSync(path.join(workbench.data, "logs", name), "utf8")).join("");
+  const took = Number(/Activated in (\d+) ms/.exec(log)?.[1]);
+  console.log(`activated in ${took} ms`);
+  assert.ok(took < 50, `it took ${took} ms`);
+});
