@@ -71,3 +71,33 @@ def test_code_is_run_in_its_file(
     asked = json.dumps(scripted.requests[-1].json["messages"])
     assert "what is it?" in asked
     assert "total = 40 + 2" in asked
+
+
+def test_a_program_that_asks_unseen_says_so(editor: NvimPlugin, workspace: Path, scripted: OpenAiServer) -> None:
+    file = workspace / "script.py"
+    file.write_text("name = input('Who? ')\nprint('hello', name)\n")
+    editor.opening = "%Oi run"
+    editor.start(file, env=settings(scripted))
+    editor.until_screen("A program asks: :Oi chat shows it.")
+    editor.command("Oi chat")
+    editor.until_screen("Answer: Who?")
+    editor.say("Ada")
+    editor.until_screen("→ hello Ada")
+
+
+def test_a_chat_that_is_a_file(
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
+) -> None:
+    replies.append(Reply.text("Hello."))
+    file = workspace / "talk.oi.md"
+    file.touch()
+    editor.opening = "echo"
+    editor.start(file, env=settings(scripted))
+    editor.until(lambda: "## You" in editor.told(file), "the frame")
+    editor.press("GoHi.")
+    editor.normal()
+    editor.tmux.keys("Enter")
+    editor.until(lambda: "Hello." in editor.told(file), "the answer")
+    editor.command("write")
+    editor.until_file(file, lambda text: "Hi." in text and "Hello." in text)
+    editor.close()
