@@ -65,6 +65,15 @@ async def test_a_shim_gets_the_refusal_as_an_error(tmp_path: Path) -> None:
         assert messages_shown(client) == []
 
 
+async def test_a_command_that_comes_too_early_is_refused() -> None:
+    async with server() as client:
+        await client.request("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+        with pytest.raises(Refused, match="-32002: The client has not sent `initialized` yet"):
+            await client.command("oi.document.stop", uri="file:///a.oi.md")
+        client.notify("initialized", {})
+        assert await client.command("oi.session.list") == {"sessions": []}
+
+
 async def test_a_turn_shows_progress_and_is_stopped_there(tmp_path: Path) -> None:
     async with scripted(tmp_path, [{"say": "Well "}, {"wait": True}], capabilities=PROGRESS) as client:
         editor = LspEditor(client)

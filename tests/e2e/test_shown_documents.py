@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -98,6 +99,23 @@ async def test_a_question_is_told_and_answered(shown: Shown) -> None:
         await editor.client.command("oi.input.answer", sessionId=session, inputId=question["inputId"], text="Ada")
         await until_block(editor, "c1", "done")
         assert "question" not in states(editor)[-1]
+
+
+async def test_a_line_that_has_not_ended_is_told_and_not_written(tmp_path: Path) -> None:
+    source = "print('\\r1 of 2', end='', flush=True)\nprint('\\r2 of 2', end='', flush=True)\ninput()"
+    env = {"OI_COMPUTER_PYTHON": sys.executable, **folders(tmp_path)}
+    async with server(PRODUCT, env=env) as client:
+        await client.initialize({**SHOWN, "settings": {"llm": {"model": "tour"}}}, rootUri=tmp_path.as_uri())
+        editor = LspEditor(client)
+        buffer = await chat(editor)
+        file = await editor.open(tmp_path / "a.py", f"{source}\n".replace("input()", "import time; time.sleep(60)"))
+        await client.command("oi.selection.run", uri=file.uri)
+        await client.until(lambda: any(each.get("unended") == "2 of 2" for each in seen(editor, "c1")))
+        assert "of 2\n```" not in buffer.text
+        await client.command("oi.document.stop", uri=URI)
+        await until_block(editor, "c1", "stopped")
+        await editor.until(buffer, "2 of 2")
+        assert "1 of 2\n" not in buffer.text
 
 
 async def test_words_of_an_input_are_no_marks(shown: Shown) -> None:

@@ -25,15 +25,17 @@ def buffer(editor: NvimPlugin) -> str:
 def test_one_hunk_is_accepted_and_one_rejected(
     editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
 ) -> None:
-    replies.append(Reply.text(REPLY, size=5, pause=0.01))
+    replies.append(Reply.text(REPLY, size=5, pause=0.02))
     file = workspace / "circle.py"
     file.write_text(OLD)
     editor.opening = "5,11Oi edit ask for the diameter, and use math.pi"
     editor.start(file, env=settings(scripted))
+    editor.until_screen("● editing")
     editor.until_screen("def area(diameter, unit='m'):")
     screen = editor.until_screen("return math.pi * square")
     assert "def area(r):" in screen, "what is there stays, until it is decided"
     editor.look("two hunks")
+    editor.until(lambda: "● editing" not in editor.screen(), "the end of the reply")
     assert "DiffAdd" in editor.eval("vim.inspect(vim.api.nvim_get_hl(0, { name = 'OiNew' }))")
     editor.goto(1)
     editor.press("]h", ",a")
@@ -58,6 +60,7 @@ def test_code_is_run_in_its_file(
     editor.until_screen("ZeroDivisionError")
     editor.until_chat("```output oi=c1\ntotal 42")
     editor.look("results in the file, the run in the chat")
+    assert "│" not in editor.screen(), "no window is opened for it"
     editor.goto(1)
     editor.press("yyP")
     editor.goto(1)
@@ -68,3 +71,33 @@ def test_code_is_run_in_its_file(
     asked = json.dumps(scripted.requests[-1].json["messages"])
     assert "what is it?" in asked
     assert "total = 40 + 2" in asked
+
+
+def test_a_program_that_asks_unseen_says_so(editor: NvimPlugin, workspace: Path, scripted: OpenAiServer) -> None:
+    file = workspace / "script.py"
+    file.write_text("name = input('Who? ')\nprint('hello', name)\n")
+    editor.opening = "%Oi run"
+    editor.start(file, env=settings(scripted))
+    editor.until_screen("A program asks: :Oi chat shows it.")
+    editor.command("Oi chat")
+    editor.until_screen("Answer: Who?")
+    editor.say("Ada")
+    editor.until_screen("→ hello Ada")
+
+
+def test_a_chat_that_is_a_file(
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
+) -> None:
+    replies.append(Reply.text("Hello."))
+    file = workspace / "talk.oi.md"
+    file.touch()
+    editor.opening = "echo"
+    editor.start(file, env=settings(scripted))
+    editor.until(lambda: "## You" in editor.told(file), "the frame")
+    editor.press("GoHi.")
+    editor.normal()
+    editor.tmux.keys("Enter")
+    editor.until(lambda: "Hello." in editor.told(file), "the answer")
+    editor.command("write")
+    editor.until_file(file, lambda text: "Hi." in text and "Hello." in text)
+    editor.close()

@@ -125,6 +125,13 @@ def test_health_and_history(editor: NvimPlugin, workspace: Path, provider: OpenA
     file.write_text("")
     editor.start(file, env=settings(provider))
     editor.until_chat("## You")
+    editor.write("%hel")
+    editor.tmux.keys("C-x", "C-u")
+    editor.until_screen("%help")
+    editor.tmux.keys("C-e")
+    editor.normal()
+    editor.press("cc")
+    editor.normal()
     editor.say("Are you there?")
     editor.until_chat("I am here.")
     editor.command("Oi new")
@@ -148,3 +155,19 @@ def test_health_and_history(editor: NvimPlugin, workspace: Path, provider: OpenA
     editor.command("checkhealth oi")
     editor.until_screen("oi: server")
     assert "ERROR" not in editor.screen()
+
+
+def test_neovim_enables_the_server_by_its_name(workspace: Path, tmp_path: Path, provider: OpenAiServer) -> None:
+    program_of("nvim")
+    editor = NvimPlugin(tmp_path, init="vim.lsp.enable('oi')\n", opening="Oi stop")
+    file = workspace / "main.py"
+    file.write_text("value = 1\n")
+    try:
+        editor.start(file, env=settings(provider))
+        assert editor.told(file) == "value = 1\n"
+        editor.command("Oi run")
+        editor.until_chat("value = 1")
+        assert editor.eval("#vim.lsp.get_clients()") == "1", "the chat has the same server"
+        editor.close()
+    finally:
+        editor.stop()

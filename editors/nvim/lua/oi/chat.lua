@@ -73,16 +73,18 @@ end
 ---@param chat oi.Chat
 ---@return any? client
 function M.connect(chat)
-  local found = client.attach(chat.bufnr, chat.root)
+  local found = client.join(chat.client_id, chat.bufnr) or client.attach(chat.bufnr, chat.root)
   chat.client_id = found and found.id or nil
   return found
 end
 
 ---@param bufnr integer
 ---@param root string
+---@param client_id? integer The client that it shares.
 ---@return oi.Chat
-local function begin(bufnr, root)
-  local chat = { bufnr = bufnr, uri = vim.uri_from_bufnr(bufnr), root = root, blocks = {} } ---@type oi.Chat
+local function begin(bufnr, root, client_id)
+  local uri = vim.uri_from_bufnr(bufnr)
+  local chat = { bufnr = bufnr, uri = uri, root = root, client_id = client_id, blocks = {} } ---@type oi.Chat
   chats[bufnr] = chat
   if vim.bo[bufnr].filetype ~= "markdown" then
     vim.bo[bufnr].filetype = "markdown"
@@ -109,14 +111,16 @@ end
 ---@param root? string
 ---@return oi.Chat
 function M.new(root)
-  root = root or client.root(vim.api.nvim_get_current_buf())
+  local here = vim.api.nvim_get_current_buf()
+  local beside = not root and vim.lsp.get_clients({ name = client.NAME, bufnr = here })[1]
+  root = root or client.root(here)
   made = made + 1
   local bufnr = vim.api.nvim_create_buf(true, false)
   vim.api.nvim_buf_set_name(bufnr, ("%s%d.oi.md"):format(SCHEME, made))
   vim.bo[bufnr].buftype = "nofile"
   vim.bo[bufnr].bufhidden = "hide"
   vim.bo[bufnr].swapfile = false
-  return begin(bufnr, root)
+  return begin(bufnr, root, beside and beside.id or nil)
 end
 
 ---The chat that is meant: the one at the cursor, else that of the tab, else the latest of the folder.
@@ -228,6 +232,8 @@ local function show_question(chat)
   end
 end
 
+local WAITS = { awaiting_input = "A program asks", awaiting_approval = "Code waits" }
+
 ---`oi/document`.
 ---@param state oi.DocumentState
 function M.on_state(state)
@@ -243,6 +249,9 @@ function M.on_state(state)
   require("oi.colours").look(chat)
   require("oi.input").show(chat)
   if before ~= state.state then
+    if WAITS[state.state] and #vim.fn.win_findbuf(bufnr) == 0 then
+      client.say(WAITS[state.state] .. ": :Oi chat shows it.")
+    end
     client.emit("OiState", { buf = bufnr, state = state.state })
   end
   vim.cmd.redrawstatus({ bang = true })

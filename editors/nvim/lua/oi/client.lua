@@ -127,6 +127,21 @@ local function alive(client)
   return not client.is_stopped()
 end
 
+---Have a client that lives know a buffer.
+---@param id? integer
+---@param bufnr integer
+---@return any? client
+function M.join(id, bufnr)
+  local found = id and vim.lsp.get_client_by_id(id)
+  if not found or not alive(found) then
+    return nil
+  end
+  if not vim.lsp.buf_is_attached(bufnr, found.id) then
+    vim.lsp.buf_attach_client(bufnr, found.id)
+  end
+  return found
+end
+
 ---The client for a buffer, with that attached: the one that is there, or a new one.
 ---@param bufnr integer
 ---@param root? string

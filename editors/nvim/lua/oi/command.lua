@@ -44,13 +44,16 @@ local function is_file(bufnr)
 end
 
 ---Have a chat there that the server has framed, so that what is run and asked in a file goes into it.
+---@param shown boolean Whether it is to be seen.
 ---@param act fun(chat: oi.Chat)
-local function with_chat(act)
+local function with_chat(shown, act)
   local chats = require("oi.chat")
-  local here = vim.api.nvim_get_current_win()
   local chat = chats.current_or_new()
-  require("oi.window").show(chat)
-  vim.api.nvim_set_current_win(here)
+  if shown then
+    local here = vim.api.nvim_get_current_win()
+    require("oi.window").show(chat)
+    vim.api.nvim_set_current_win(here)
+  end
   local tries = 0
   local function ready()
     tries = tries + 1
@@ -71,9 +74,9 @@ end
 local function in_file(given, name, argument)
   local bufnr = vim.api.nvim_get_current_buf()
   argument.uri, argument.range = vim.uri_from_bufnr(bufnr), range_of(given)
-  with_chat(function(chat)
+  with_chat(name == "oi.selection.ask", function(chat)
     argument.sessionId = chat.state and chat.state.sessionId or nil
-    local connected = client.attach(bufnr, chat.root)
+    local connected = client.join(chat.client_id, bufnr)
     if connected then
       client.command(connected, name, argument, nil, bufnr)
     end
@@ -147,7 +150,7 @@ sub.send = {
       end
       return
     end
-    with_chat(function(chat)
+    with_chat(true, function(chat)
       chats.send(chat, table.concat(words, " "))
     end)
   end,
@@ -251,11 +254,8 @@ sub.attach = {
       return
     end
     local path = vim.fs.normalize(vim.fn.fnamemodify(table.concat(words, " "), ":p"))
-    with_chat(function(chat)
-      local connected = client.attach(chat.bufnr, chat.root)
-      if connected then
-        client.command(connected, "oi.selection.ask", { uri = vim.uri_from_fname(path) }, nil, chat.bufnr)
-      end
+    with_chat(true, function(chat)
+      require("oi.chat").command(chat, "oi.selection.ask", { uri = vim.uri_from_fname(path) })
     end)
   end,
 }

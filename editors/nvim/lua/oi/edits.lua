@@ -4,6 +4,7 @@ local client = require("oi.client")
 local M = {}
 
 local SHOWN = vim.api.nvim_create_namespace("oi.edits")
+local UNDER_WAY = vim.api.nvim_create_namespace("oi.edits.under_way")
 
 ---@class oi.Edit
 ---@field state oi.EditState
@@ -13,7 +14,12 @@ local SHOWN = vim.api.nvim_create_namespace("oi.edits")
 ---@field told boolean Whether how it ended was said.
 
 local edits = {} ---@type table<string, oi.Edit>
-local asked = {} ---@type table<string, integer> The client of each edit that was asked for.
+
+---@class oi.AskedEdit
+---@field client_id integer
+---@field mark integer Where it is said that the model is at it.
+
+local asked = {} ---@type table<string, oi.AskedEdit>
 
 ---@param line string
 ---@return string[]
@@ -216,7 +222,8 @@ function M.on_state(state)
   local edit = edits[state.editId]
   if not edit then
     local bufnr = vim.uri_to_bufnr(state.uri)
-    edit = { client_id = asked[state.editId], bufnr = bufnr, places = {}, told = false, state = state }
+    local own = asked[state.editId]
+    edit = { client_id = own and own.client_id, bufnr = bufnr, places = {}, told = false, state = state }
     if not edit.client_id then
       local found = vim.lsp.get_clients({ name = client.NAME, bufnr = bufnr })[1]
       edit.client_id = found and found.id
@@ -224,6 +231,10 @@ function M.on_state(state)
     edits[state.editId] = edit
   end
   edit.state = state
+  if state.state ~= "streaming" and asked[state.editId] then
+    pcall(vim.api.nvim_buf_del_extmark, edit.bufnr, UNDER_WAY, asked[state.editId].mark)
+    asked[state.editId] = nil
+  end
   tell_end(edit)
   if #state.hunks == 0 and state.state ~= "streaming" then
     edits[state.editId] = nil
@@ -253,15 +264,17 @@ function M.ask(bufnr, instruction, range, session)
     range = range,
     sessionId = session,
   }
-  client.command(
-    connected,
-    "oi.selection.edit",
-    argument,
-    client.or_complain(function(result)
-      asked[result.editId] = connected.id
-    end),
-    bufnr
-  )
+  local mark = vim.api.nvim_buf_set_extmark(bufnr, UNDER_WAY, range and range.start.line or 0, 0, {
+    virt_text = { { " ● editing · :Oi stop", "OiRunning" } },
+  })
+  client.command(connected, "oi.selection.edit", argument, function(result, problem)
+    if problem then
+      vim.api.nvim_buf_del_extmark(bufnr, UNDER_WAY, mark)
+      client.complain(problem)
+    else
+      asked[result.editId] = { client_id = connected.id, mark = mark }
+    end
+  end, bufnr)
 end
 
 ---The hunks that are open in a buffer, in order, with their rows.
@@ -349,10 +362,16 @@ end
 ---The server is gone, and the edits with it.
 ---@param client_id integer
 function M.ended(client_id)
+  for id, own in pairs(asked) do
+    if own.client_id == client_id then
+      asked[id] = nil
+    end
+  end
   for id, edit in pairs(edits) do
     if edit.client_id == client_id then
       edits[id] = nil
       if vim.api.nvim_buf_is_loaded(edit.bufnr) then
+        vim.api.nvim_buf_clear_namespace(edit.bufnr, UNDER_WAY, 0, -1)
         draw(edit.bufnr)
       end
     end
