@@ -88,6 +88,7 @@ class LspClient:
     ) -> None:
         self.process = process
         self._stdin, self._stdout = writer, reader
+        self.make_follower: Callable[[], Follower] = Follower
         self.sessions: dict[str, Follower] = {}
         self.notifications: list[tuple[str, Json]] = []
         self.unasked: list[Json] = []
@@ -114,7 +115,9 @@ class LspClient:
         self.post({"jsonrpc": "2.0", "method": method, "params": params})
 
     def expect(self, msg_id: object) -> asyncio.Future[Any]:
-        """The answer to a request with that id."""
+        """The answer to a request with that id. Raises what ended the reading, where something has."""
+        if self._reader.done():
+            self._reader.result()
         return self._answers.setdefault(msg_id, asyncio.get_running_loop().create_future())
 
     async def request(self, method: str, params: object = None) -> Any:
@@ -143,7 +146,7 @@ class LspClient:
     # --- waiting -----------------------------------------------------------------------------------------------
 
     def of(self, session_id: str) -> Follower:
-        return self.sessions.setdefault(session_id, Follower())
+        return self.sessions.setdefault(session_id, self.make_follower())
 
     async def until(self, condition: Callable[[], object], deadline: float = DEADLINE) -> None:
         """Wait until the condition holds; it is asked again with everything that comes in."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from oi_lsp.protocol import ErrorCode
 from tests.e2e.product import folders, workspace
-from tests.fakes.lsp_client import PRODUCT, LspClient, server
+from tests.fakes.lsp_client import PRODUCT, Follower, LspClient, server
 from tests.fakes.openai_server import OpenAiServer, Reply
 from tests.fuzz import messages
 from tests.fuzz.fuzzing import PLANNED, SEED, TIMES, Dice
@@ -37,6 +37,16 @@ def torn(source: random.Random, body: bytes) -> bytes:
     if kind == 2:  # too short: the rest is passed over up to the next header
         return b"Content-Length: %d\r\n\r\n%b\r\n" % (len(body) // 2, body)
     return b"Content-Length: %d\r\nContent-Type: x; charset=utf-16\r\n\r\n%b" % (len(body), body)
+
+
+class Reopened(Follower):
+    """Of a session that may be closed and opened again: its chunks are counted anew then."""
+
+    def take(self, params: dict[str, Any]) -> None:
+        if params["seq"] < self.next_seq and not params.get("replay"):
+            self.chunks.clear()
+            self.next_seq = params["seq"]
+        super().take(params)
 
 
 class Attack:
@@ -104,6 +114,7 @@ async def test_no_bytes_over_stdio_crash_the_server_or_run_code(tmp_path: Path) 
         settings = {"llm": llm, "computer": {"python": sys.executable}}
         async with server((*PRODUCT, "--log-file", str(log)), env=env) as client:
             await client.initialize({"oi": {"protocolVersion": 1}, "settings": settings}, rootUri=folder.as_uri())
+            client.make_follower = Reopened
             world = messages.World(str(folder), code)
             for _ in range(2):
                 session = await client.new_session()
