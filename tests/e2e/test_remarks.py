@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from tests.e2e.test_chat_document import diagnostics, requests
 from tests.e2e.test_safe_mode import DELETES, needs_semgrep
 from tests.fakes.lsp_client import server
 from tests.fakes.lsp_editor import Buffer, LspEditor
+from tests.fakes.places import outside_scratch
 
 Seen = list[tuple[str, str]]
 
@@ -174,8 +174,7 @@ async def test_what_the_sandbox_stopped_can_be_allowed_by_an_action(tmp_path: Pa
     if problem := (await look_for_sandbox()).problem:
         pytest.skip(problem)
     settings = {"llm": {"model": "tour"}, "sandbox": "workspace", "computer": {"python": sys.executable}}
-    # Not under /tmp, which is another one inside.
-    with tempfile.TemporaryDirectory(prefix=".outside-", dir=Path(__file__).parent) as outside:
+    with outside_scratch() as outside:
         text = f"## You\n\n```python oi=c1\nn = 1\nprint(open('{outside}/x', 'w').write('written'))\n```\n"
         async with product(tmp_path, settings) as client:
             editor = LspEditor(client)

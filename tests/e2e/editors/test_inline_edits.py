@@ -119,8 +119,11 @@ def test_all_are_accepted_and_an_undo(editor: Editor, workspace: Path, provider:
     sees_hunks(editor, file)
     assert editor.save(file) == one.replace(*END)
     editor.undo()
-    left, hunks = (one, [ONE_TO_TWO]) if editor.undoes_each else (COMMENTED, [TWO_TO_ONE, ONE_TO_TWO])
-    editor.until(lambda: person.text() == left, "the undo")
+    # Edits that come right behind one another may be one step in an editor that was busy meanwhile.
+    steps = {COMMENTED: [TWO_TO_ONE, ONE_TO_TWO], **({one: [ONE_TO_TWO]} if editor.undoes_each else {})}
+    editor.until(lambda: person.text() in steps, "the undo")
+    left = person.text()
+    hunks = steps[left]
     sees_hunks(editor, file, *hunks)
     editor.look("undone")
     assert editor.save(file) == left

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from oi_engine.computer.sandbox import look_for_sandbox
+from tests.fakes.places import outside_scratch
 
 
 @pytest.fixture(autouse=True)
@@ -25,9 +25,9 @@ KEYS = (".ssh/id_ed25519", ".aws/credentials", ".config/gh/hosts.yml", ".gnupg/k
 
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A home folder with keys in it. Not under ``/tmp``, which is another one inside."""
-    with tempfile.TemporaryDirectory(prefix=".home-", dir=Path(__file__).parent) as folder:
-        yield _furnished(Path(folder), monkeypatch)
+    """A home folder with keys in it."""
+    with outside_scratch() as folder:
+        yield _furnished(folder, monkeypatch)
 
 
 def _furnished(found: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from oi_engine.computer.languages import driver
 from oi_engine.computer.repl import ReplRuntime
 from oi_engine.computer.runtime import Finished
 from oi_engine.computer.sandbox import Confinement
-from tests.integration.cells import run, stop
+from tests.integration.cells import DEADLINE, run, stop
 from tests.integration.sandbox.inside import STRICT, cell, kernel, shell
 
 
@@ -82,9 +83,13 @@ async def test_node_is_interrupted(place: Path) -> None:
 
 async def test_nothing_is_left_when_it_is_closed(place: Path) -> None:
     runtime = shell(place)
-    await run(runtime, "setsid sleep 4321 & (sleep 4321 &) ; echo x")
-    assert sleepers() != 0
-    await runtime.close()
+    try:
+        await run(runtime, "setsid sleep 4321 & (sleep 4321 &) ; echo x")
+        async with asyncio.timeout(DEADLINE):
+            while sleepers() < 2:
+                await asyncio.sleep(0.01)
+    finally:
+        await runtime.close()
     assert sleepers() == 0
 
 
