@@ -10,7 +10,13 @@ import { HERE, Workbench, type Options } from "./workbench.ts";
 export const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((program) =>
   fs.existsSync(program),
 );
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"];
+export const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+];
 const FAILURES = path.join(HERE, "out", "failures");
 /** The first webview of a fresh profile takes seconds, and this machine may be busy. */
 const FIRST_TIME = 60_000;
