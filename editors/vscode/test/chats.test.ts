@@ -6,7 +6,10 @@ import { Panel, seen, until } from "./panel.ts";
 import { Provider } from "./provider.ts";
 
 const provider = await Provider.start({ text: "Whales sing." }, { text: "They do." }, { text: "Ants do not." });
-const panel = await Panel.open({ machine: provider.settings, env: Provider.environment });
+const panel = await Panel.open({
+  machine: provider.settingsWith({ policy: { deny: ["rm"] } }),
+  env: Provider.environment,
+});
 const tried = (name: string, body: (panel: Panel) => Promise<void>) => seen(name, panel, body);
 
 tried("a branch goes on from a message, and the other chat is found again by its words", async ({ page, frame }) => {
@@ -38,6 +41,14 @@ tried("a chat is exported", async ({ page, workbench }) => {
   await page.keyboard.press("Enter");
   await until(() => fs.existsSync(file), "the file is written");
   assert.match(fs.readFileSync(file, "utf8"), /Whales sing\./);
+});
+
+tried("what is found in the code is said at it, before it is decided on", async () => {
+  provider.say({ code: "rm -rf made", language: "shell" }, { text: "As you like." });
+  await panel.send("Tidy up.");
+  await panel.proposed.locator(".findings li", { hasText: "rm" }).waitFor();
+  await panel.proposed.getByRole("button", { name: "Reject" }).click();
+  await panel.said.getByText("As you like.").waitFor();
 });
 
 tried("another model is chosen, and a new chat begins", async ({ page, frame }) => {
