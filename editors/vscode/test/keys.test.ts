@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { Panel, seen } from "./panel.ts";
+import { Panel, seen, until } from "./panel.ts";
 import { Provider } from "./provider.ts";
 
 const KEY = "sk-typed-by-hand-0123456789";
@@ -17,6 +17,7 @@ seen("a key that is typed reaches the provider, and nothing else", panel, async 
   const field = page.locator(".quick-input-widget input[type=password]");
   await field.fill(KEY);
   await field.press("Enter");
+  await until(() => (panel.log.match(/Starting/g) ?? []).length === 2, "the server is started with the key");
   await panel.rest();
   await panel.send("Who pays?");
   const block = await panel.approve();

@@ -161,6 +161,14 @@ export class Panel {
     return this.frame.locator(".message.assistant").last();
   }
 
+  /** The extension's own log. */
+  get log(): string {
+    const folder = path.join(this.workbench.data, "logs");
+    const names = fs.readdirSync(folder, { recursive: true, encoding: "utf8" });
+    const own = names.filter((name) => name.endsWith("Open Interpreter.log"));
+    return own.map((name) => fs.readFileSync(path.join(folder, name), "utf8")).join("");
+  }
+
   async shot(name: string): Promise<void> {
     fs.mkdirSync(path.join(HERE, "out"), { recursive: true });
     await this.page.screenshot({ path: path.join(HERE, "out", `${name}.png`) });

@@ -113,7 +113,11 @@ export class Composer {
 
   private submit(): void {
     const text = this.field.value;
-    if (text.trim() === "" || this.app.state === undefined) return;
+    if (text.trim() === "") return;
+    if (this.app.state === undefined) {
+      this.app.complain("The server is not there yet. Send the message when it is.");
+      return;
+    }
     const chips = this.chips;
     const attachments = chips.map((chip): Attachment => chip.attachment);
     this.chips = [];
