@@ -66,7 +66,8 @@ docs: $(VENV)/.installed-test
 
 # The VS Code extension. Its tools run on the Node that comes with the workbench of .ci/vscode.
 EXTENSION := editors/vscode
-vscode%: export TEST_VSCODE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/oi-lsp-ci/vscode
+TEST_VSCODE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/oi-lsp-ci/vscode
+export TEST_VSCODE
 # on_node COMMAND: or, where the workbench cannot be had, why not.
 on_node = @if [ -e "$(TEST_VSCODE)/missing" ]; then echo "vscode: skipped: $$(cat "$(TEST_VSCODE)/missing")"; \
 	else cd $(EXTENSION) && PATH="$(TEST_VSCODE)/node/bin:$$PATH" && $(1); fi

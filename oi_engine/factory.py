@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
-from attrs import evolve, frozen
+from attrs import evolve
 
 from oi_engine import paths
 from oi_engine.changes.workspaces import Workspaces
@@ -30,8 +29,10 @@ from oi_engine.history.storable import Cleaner
 from oi_engine.history.store import Conversation, Opened, Store
 from oi_engine.messages import Message, new_id
 from oi_engine.models import tour
+from oi_engine.models.chosen import Choice as Choice
+from oi_engine.models.chosen import ChosenModel as ChosenModel
 from oi_engine.models.discovery import Candidate, discover
-from oi_engine.models.model import Model, ModelEvent, ModelInfo, ModelRequest
+from oi_engine.models.model import Model
 from oi_engine.profiles.live import LiveSettings, Sources
 from oi_engine.safety.approvals import KeptApprovals
 from oi_engine.safety.secrets import scrubbed, take_provider_keys
@@ -48,15 +49,6 @@ if TYPE_CHECKING:
     from oi_engine.safety.scan.scanner import Scanner
 
 log = logging.getLogger(__name__)
-
-
-@frozen
-class Choice:
-    """The model that answers, and why it was chosen, in a sentence for the person."""
-
-    model: str
-    why: str
-    api_base: str | None = None
 
 
 class Engine:
@@ -453,63 +445,3 @@ def _folder_of(conversation: Conversation) -> str:
 def _chosen_by(settings: Settings) -> tuple[object, ...]:
     """What a model is chosen by."""
     return settings.llm.model, settings.llm.api_base, settings.offline
-
-
-class ChosenModel:
-    """The model that a session ends up with, chosen when it is first needed.
-
-    ``on_choice`` is called with its name, as LiteLLM has it, whenever another answers from then on.
-    """
-
-    def __init__(self, engine: Engine, settings: Settings, choice: Choice | None = None) -> None:
-        self._engine = engine
-        self._settings = settings
-        self._choice = choice
-        self.on_choice: Callable[[str], None] = lambda _: None
-
-    @property
-    def choice(self) -> Choice | None:
-        """The model that answers; ``None`` where none is chosen yet."""
-        return self._choice
-
-    @choice.setter
-    def choice(self, choice: Choice | None) -> None:
-        self._choice = choice
-        self.on_choice(self.name)
-
-    @property
-    def name(self) -> str:
-        """Its name, as LiteLLM has it; empty where none is chosen yet."""
-        return self._settings.llm.model if self._choice is None else self._choice.model
-
-    def go_by(self, settings: Settings) -> None:
-        """Choose anew, by other settings, for the next request."""
-        self._settings = settings
-        self.choice = None
-
-    async def chosen(self) -> Choice:
-        """The model that answers, chosen now if it was not before. Raises ``ModelError``."""
-        if self.choice is None:
-            self.choice = await self._engine.choose_model(self._settings)
-        return self.choice
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Pass the request on, under the chosen model's name."""
-        choice = await self.chosen()
-        named = evolve(request, model=choice.model, api_base=request.api_base or choice.api_base)
-        async with contextlib.aclosing(self._engine.model(choice.model).stream(named)) as events:
-            async for event in events:
-                yield event
-
-    async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
-        """What is known of the chosen model."""
-        choice = await self.chosen()
-        return await self._engine.model(choice.model).info(choice.model, api_base or choice.api_base)
-
-    async def warm_up(self) -> None:
-        """Choose, and get the chosen one ready."""
-        choice = await self.chosen()
-        await self._engine.model(choice.model).warm_up()
-
-    async def close(self) -> None:
-        """The engine closes what its sessions share."""
