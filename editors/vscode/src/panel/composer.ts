@@ -64,6 +64,8 @@ export class Composer {
     this.field.addEventListener("input", () => this.changed());
     this.field.addEventListener("paste", (event) => this.onPaste(event));
     this.field.value = kept().draft ?? "";
+    this.chips = kept().chips ?? [];
+    this.showChips();
     this.changed();
     this.update();
   }
@@ -204,6 +206,7 @@ export class Composer {
       );
     this.chipList.replaceChildren(...this.chips.map(chip));
     shown(this.chipList, this.chips.length > 0);
+    keep({ chips: this.chips });
   }
 }
 
