@@ -9,6 +9,8 @@ export interface Answer {
   code?: string;
   language?: string;
   hold?: boolean;
+  /** Milliseconds before each piece of the words. */
+  pause?: number;
 }
 
 export class Provider {
@@ -68,7 +70,10 @@ export class Provider {
     const delta = (change: unknown, finish: string | null = null) =>
       send([{ index: 0, delta: change, finish_reason: finish }]);
     delta({ role: "assistant", content: "" });
-    for (const [part] of (answer.text ?? "").matchAll(/[^]{1,24}/gu)) delta({ content: part });
+    for (const [part] of (answer.text ?? "").matchAll(/[^]{1,24}/gu)) {
+      if (answer.pause !== undefined) await new Promise((resolve) => setTimeout(resolve, answer.pause));
+      delta({ content: part });
+    }
     if (answer.hold === true) return;
     if (answer.code !== undefined) delta({ tool_calls: [call(answer)] });
     delta({}, answer.code === undefined ? "stop" : "tool_calls");
