@@ -17,9 +17,9 @@ from typing import Any, cast
 import psutil
 
 from bench.rows import Row, percentile
-from oi_engine.chosen_model import Choice
 from oi_engine.factory import Engine
 from oi_engine.messages import Chunk
+from oi_engine.models.chosen import Choice
 from oi_engine.session.session import Session
 from oi_engine.settings import LlmSettings, Settings
 from tests.fakes.http_server import Pause, Recorded, Response, Send, Step

@@ -256,9 +256,13 @@ class Gate:
         self.policy.ran(grant.cell)
         return grant.cell
 
-    def _grant(self, cell: Cell) -> Grant:
+    def check(self) -> None:
+        """Raise ``GrantError`` where the policy lets nothing run."""
         if why := self.policy.forbids():
             raise GrantError(why, "Decline it, or let code run first.")
+
+    def _grant(self, cell: Cell) -> Grant:
+        self.check()
         grant = Grant(cell, maker=_made_here)
         self._grants[grant.id] = cell.digest
         return grant

@@ -15,7 +15,6 @@ from attrs import evolve
 
 from oi_engine import paths
 from oi_engine.changes.workspaces import Workspaces
-from oi_engine.chosen_model import Choice, ChosenModel, change
 from oi_engine.computer.confiner import Confiner
 from oi_engine.computer.kernelspecs import InstalledKernels
 from oi_engine.computer.languages import language as language_of
@@ -30,6 +29,7 @@ from oi_engine.history.storable import Cleaner
 from oi_engine.history.store import Conversation, Opened, Store
 from oi_engine.messages import Message, new_id
 from oi_engine.models import tour
+from oi_engine.models.chosen import Choice, ChosenModel
 from oi_engine.models.discovery import Candidate, discover
 from oi_engine.models.model import Model
 from oi_engine.profiles.live import LiveSettings, Sources
@@ -138,7 +138,7 @@ class Engine:
         """Put another mapping in the place of a session's own layer. Answers what holds in that session."""
         self._own[session.id] = own
         resolved = self.resolved(session)
-        if change(session, resolved.settings) and isinstance(session.model, ChosenModel):
+        if _change(session, resolved.settings) and isinstance(session.model, ChosenModel):
             session.model.go_by(resolved.settings)
         return resolved
 
@@ -183,7 +183,7 @@ class Engine:
         for session in self._sessions:
             settings = self.resolved(session).settings
             model = session.model
-            if change(session, settings) and isinstance(model, ChosenModel) and not model.given:
+            if _change(session, settings) and isinstance(model, ChosenModel) and not model.given:
                 model.go_by(settings)
         self._on_settings(resolved)
 
@@ -453,3 +453,9 @@ def history_path(settings: Settings) -> Path:
 def _folder_of(conversation: Conversation) -> str:
     """Where a stored conversation ran its code, if that is still there, else here."""
     return conversation.cwd if os.path.isdir(conversation.cwd) else os.getcwd()
+
+
+def _change(session: Session, settings: Settings) -> bool:
+    """Change a session's settings. Whether they changed what a model is chosen by."""
+    before, session.settings = session.settings, settings
+    return any(get(before, name) != get(settings, name) for name in ("llm.model", "llm.api_base", "offline"))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import define, evolve, field
 
+from oi_engine.errors import OiError
 from oi_engine.messages import MARK, STANDALONE, Chunk, Message
 from oi_engine.safety.sanitize import render_carriage_returns
 
@@ -47,6 +48,13 @@ class Transcript:
     def turns(self) -> tuple[int, ...]:
         """Where the turns begin that undo knows of: positions in ``messages``, the last perhaps ``open_message``'s."""
         return tuple(self._turns)
+
+    def turns_from(self, message_id: str) -> int:
+        """How many turns there are from the one with that message on. Raises ``OiError`` where none has it."""
+        at = next((at for at, message in enumerate(self.messages) if message.id == message_id), -1)
+        if not self._turns or at < self._turns[0]:
+            raise OiError(f"No request has a message {message_id!r}.", "It may have been taken back already.")
+        return 1 + sum(1 for begin in self._turns if begin > at)
 
     @property
     def open_message(self) -> Message | None:

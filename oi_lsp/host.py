@@ -111,7 +111,7 @@ class SessionHost:
         """Open a session; its model gets ready meanwhile. ``profile``: one that the engine follows."""
         choice = None
         if model is not None:
-            from oi_engine.chosen_model import Choice
+            from oi_engine.models.chosen import Choice
 
             choice = Choice(model, "It was chosen for this session.")
         session = self.engine.new_session(

@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator
 
 from attrs import define, evolve, field
 
-from oi_engine.chosen_model import Choice
 from oi_engine.errors import OiError
 from oi_engine.factory import Engine
+from oi_engine.models.chosen import Choice
 from oi_engine.models.custom import CallableModel, Completions
 from oi_engine.models.model import Model, ModelEvent, ModelInfo, ModelRequest
 from oi_engine.settings import LlmSettings

@@ -24,13 +24,13 @@ from pathlib import Path
 
 from attrs import NOTHING, field, frozen
 
-from oi_engine.chosen_model import ChosenModel
 from oi_engine.errors import InvalidSetting, OiError
 from oi_engine.factory import Engine
 from oi_engine.magic import changes, files, history
 from oi_engine.magic import policy as policies
 from oi_engine.messages import Message
 from oi_engine.models.budget import dollars
+from oi_engine.models.chosen import ChosenModel
 from oi_engine.models.model import ModelInfo
 from oi_engine.models.preview import Preview, Size, size_of
 from oi_engine.models.tokens import CountedText

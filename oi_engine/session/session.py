@@ -24,7 +24,7 @@ from oi_engine.computer.computer import Computer, Confining, LanguageFinder, Run
 from oi_engine.computer.languages import Naming
 from oi_engine.computer.looks import Completions, Inspection
 from oi_engine.computer.sandbox import CONTAINER, OFF, Allowed, Sandbox
-from oi_engine.errors import GrantError, OiError, SessionBusy, UnknownInput, UnknownProposal
+from oi_engine.errors import OiError, SessionBusy, UnknownInput, UnknownProposal
 from oi_engine.history.restore import said
 from oi_engine.history.store import turn_starts
 from oi_engine.messages import Chunk, Message, Recipient, new_id, now
@@ -171,8 +171,7 @@ class Session:
         """Run the person's own code: sending it is the approval. Raises ``GrantError`` where nothing may run."""
         from oi_engine.session.turn import OwnCode, Request
 
-        if why := self.policy.forbids():
-            raise GrantError(why)
+        self.gate.check()
         return self._request(Request(own_code=OwnCode(language, code)))
 
     def aside(self, said: str, work: Work) -> Ticket:
@@ -186,9 +185,7 @@ class Session:
         return Ticket(self._asides.begin(said, work), queued=False)
 
     def approve(self, proposal_id: str, code: str | None = None, *, always: Always | bool | None = None) -> str:
-        """Run the proposal, or ``code`` as the person edited it. Answers the turn's id.
-
-        Raises ``UnknownProposal``, and ``GrantError`` where nothing may run.
+        """Run the proposal, or ``code`` as edited. Answers the turn's id. Raises ``UnknownProposal``, ``GrantError``.
 
         With ``always``, the same code in the same place is not asked about again: in this session (``session``, or
         true), or until that is revoked (``here``).
@@ -304,16 +301,8 @@ class Session:
         return self.messages[turns[-1] :] if turns else []
 
     def undo(self, message_id: str | None = None) -> None:
-        """Take back the last request and all that came of it; with a message, all from that one's request on.
-
-        Raises ``SessionBusy`` in mid-turn, and ``OiError`` where no message of a request has that id.
-        """
-        turns = self.transcript.turns
-        at = next((at for at, message in enumerate(self.messages) if message.id == message_id), -1)
-        if message_id is not None and (not turns or at < turns[0]):
-            raise OiError(f"No request has a message {message_id!r}.", "It may have been taken back already.")
-        self._edit_history("undo")
-        while message_id is not None and len(self.messages) > at:
+        """Take back the last request, or all from that with a message on. Raises ``SessionBusy``, ``OiError``."""
+        for _ in range(1 if message_id is None else self.transcript.turns_from(message_id)):
             self._edit_history("undo")
 
     def reset(self) -> None:

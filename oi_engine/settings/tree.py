@@ -228,10 +228,7 @@ class Settings:
     policy: PolicySettings = Factory(PolicySettings)
     sandbox_limits: SandboxSettings = Factory(SandboxSettings)
     run_code: bool = _setting(
-        True,
-        "Whether code may run at all; if not, the model can be talked with, and what it proposes can be read.",
-        group=_SAFETY,
-        order=(True, False),
+        True, "Whether code may run; if not, the model can be talked with.", group=_SAFETY, order=(True, False)
     )
     auto_run: AutoRun = _setting(
         False,

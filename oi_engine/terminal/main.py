@@ -22,11 +22,11 @@ from attrs import field, frozen
 from platformdirs import user_state_path
 
 from oi_engine import paths
-from oi_engine.chosen_model import Choice
 from oi_engine.errors import OiError
 from oi_engine.factory import Engine, preload
 from oi_engine.history.store import Conversation
 from oi_engine.models import tour
+from oi_engine.models.chosen import Choice
 from oi_engine.profiles.live import Sources, ensure_default
 from oi_engine.safety.redact import redact
 from oi_engine.session.session import Session

@@ -48,7 +48,7 @@ async def catalog(host: SessionHost, _: wire.ModelsCatalog) -> wire.ModelsCatalo
 @HANDLERS.serves(wire.ModelsChoose)
 def choose(host: SessionHost, params: wire.ModelsChoose) -> wire.ModelsChooseResult:
     """``oi.models.choose``."""
-    from oi_engine.chosen_model import Choice
+    from oi_engine.models.chosen import Choice
 
     session = host.live(params.session_id)
     if not params.model.strip():

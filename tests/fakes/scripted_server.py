@@ -16,9 +16,9 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
 from oi_engine import settings as tree
-from oi_engine.chosen_model import Choice
 from oi_engine.errors import ModelError
 from oi_engine.factory import Engine
+from oi_engine.models.chosen import Choice
 from oi_engine.models.model import Model, ModelEvent, ModelRequest, Usage
 from oi_engine.session.session import Session
 from oi_engine.settings import Settings

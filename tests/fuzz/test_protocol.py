@@ -14,9 +14,9 @@ from typing import Any, cast
 
 from attrs import define
 
-from oi_engine.chosen_model import Choice
 from oi_engine.computer.runtimes import RuntimeFactory
 from oi_engine.factory import Engine
+from oi_engine.models.chosen import Choice
 from oi_engine.models.model import Model, ModelEvent, ModelRequest
 from oi_engine.profiles.live import Sources
 from oi_engine.settings import Settings

@@ -25,7 +25,6 @@ LAYERS = {
     "oi_engine.api": FRONT,
     "oi_engine.terminal": FRONT,
     "oi_engine.factory": FRONT,
-    "oi_engine.chosen_model": FRONT,
     "oi_engine.magic": FRONT,
     "oi_engine.magic.commands": FRONT,
     "oi_engine.magic.changes": FRONT,

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
+from oi_engine.version import __version__
 from oi_lsp import protocol
 from oi_lsp.mirrors import typescript
 
@@ -58,4 +59,4 @@ def test_the_extensions_versions_are_exact_and_its_lock_says_no_place() -> None:
     lock = json.loads((EXTENSION / "package-lock.json").read_text(encoding="utf-8"))
     assert all(version[0].isdigit() for version in package["devDependencies"].values())
     assert not [name for name, entry in lock["packages"].items() if "resolved" in entry]
-    assert lock["packages"][""]["version"] == package["version"]
+    assert lock["packages"][""]["version"] == package["version"] == __version__

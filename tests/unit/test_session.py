@@ -377,6 +377,22 @@ async def test_undo_takes_back_one_turn_and_reset_all() -> None:
     rig.checked()
 
 
+async def test_undo_takes_back_to_a_message_of_an_earlier_turn() -> None:
+    rig = Rig(say("one"), say("two"), say("three"))
+    for text in ("first", "second", "third"):
+        rig.session.send(text)
+        await rig.session.idle()
+    _, _, second, *_ = rig.session.messages
+    with pytest.raises(OiError, match="nobody"):
+        rig.session.undo("nobody")
+    assert len(rig.session.messages) == 6
+    rig.session.undo(second.id)
+    assert [text for _, _, text in rig.said()] == ["first", "one"]
+    with pytest.raises(OiError):
+        rig.session.undo(second.id)
+    rig.checked()
+
+
 async def test_the_loop_goes_on_until_a_breaker() -> None:
     rig = Rig([*say("working")], say("The task is done."), loop=True)
     rig.session.send("go")

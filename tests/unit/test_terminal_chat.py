@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from oi_engine.chosen_model import Choice
 from oi_engine.errors import ModelError, SessionBusy
 from oi_engine.factory import Engine
+from oi_engine.models.chosen import Choice
 from oi_engine.models.model import Usage
 from oi_engine.session.session import Session
 from oi_engine.settings import Settings

@@ -61,8 +61,14 @@ tried("what runs is stopped, and its line is shown until then", async ({ frame }
   assert.equal(await panel.field.inputValue(), "and then this");
 });
 
-tried("code is declined, and the model is told", async () => {
+tried("what was edited is still there when the panel comes back; code is declined, and the model is told", async () => {
   await panel.send("make a mistake");
+  await panel.proposed.waitFor();
+  await panel.edit("print('edited so far')");
+  await panel.command("View: Hide Secondary Side Bar");
+  await panel.field.waitFor({ state: "hidden" });
+  await panel.show();
+  await panel.proposed.locator(".cm-content", { hasText: "edited so far" }).waitFor();
   await panel.proposed.getByRole("button", { name: "Reject" }).click();
   await panel.rest();
   assert.equal(await panel.proposed.count(), 0);

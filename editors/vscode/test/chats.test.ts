@@ -6,7 +6,10 @@ import { Panel, seen, until } from "./panel.ts";
 import { Provider } from "./provider.ts";
 
 const provider = await Provider.start({ text: "Whales sing." }, { text: "They do." }, { text: "Ants do not." });
-const panel = await Panel.open({ machine: provider.settings, env: Provider.environment });
+const panel = await Panel.open({
+  machine: provider.settingsWith({ policy: { deny: ["rm"] } }),
+  env: Provider.environment,
+});
 const tried = (name: string, body: (panel: Panel) => Promise<void>) => seen(name, panel, body);
 
 tried("a branch goes on from a message, and the other chat is found again by its words", async ({ page, frame }) => {
@@ -40,6 +43,14 @@ tried("a chat is exported", async ({ page, workbench }) => {
   assert.match(fs.readFileSync(file, "utf8"), /Whales sing\./);
 });
 
+tried("what is found in the code is said at it, before it is decided on", async () => {
+  provider.say({ code: "rm -rf made", language: "shell" }, { text: "As you like." });
+  await panel.send("Tidy up.");
+  await panel.proposed.locator(".findings li", { hasText: "rm" }).waitFor();
+  await panel.proposed.getByRole("button", { name: "Reject" }).click();
+  await panel.said.getByText("As you like.").waitFor();
+});
+
 tried("another model is chosen, and a new chat begins", async ({ page, frame }) => {
   await frame.getByRole("button", { name: "openai/gpt-4o" }).click();
   await page.locator(".quick-input-widget input").first().fill("tour");
@@ -50,12 +61,9 @@ tried("another model is chosen, and a new chat begins", async ({ page, frame }) 
   assert.equal(await frame.locator(".message").count(), 0);
 });
 
-tried("it is active at once", async ({ workbench, frame }) => {
+tried("it is active at once", async ({ frame }) => {
   await frame.locator(".welcome").waitFor();
-  const logs = fs.readdirSync(path.join(workbench.data, "logs"), { recursive: true, encoding: "utf8" });
-  const own = logs.filter((name) => name.endsWith("Open Interpreter.log"));
-  const log = own.map((name) => fs.readFileSync(path.join(workbench.data, "logs", name), "utf8")).join("");
-  const took = Number(/Activated in (\d+) ms/.exec(log)?.[1]);
+  const took = Number(/Activated in (\d+) ms/.exec(panel.log)?.[1]);
   console.log(`activated in ${took} ms`);
   assert.ok(took < 50, `it took ${took} ms`);
 });

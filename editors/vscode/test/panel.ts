@@ -10,7 +10,13 @@ import { HERE, Workbench, type Options } from "./workbench.ts";
 export const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((program) =>
   fs.existsSync(program),
 );
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"];
+export const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+];
 const FAILURES = path.join(HERE, "out", "failures");
 /** The first webview of a fresh profile takes seconds, and this machine may be busy. */
 const FIRST_TIME = 60_000;
@@ -153,6 +159,14 @@ export class Panel {
   /** What the last answer of the model says. */
   get said(): Locator {
     return this.frame.locator(".message.assistant").last();
+  }
+
+  /** The extension's own log. */
+  get log(): string {
+    const folder = path.join(this.workbench.data, "logs");
+    const names = fs.readdirSync(folder, { recursive: true, encoding: "utf8" });
+    const own = names.filter((name) => name.endsWith("Open Interpreter.log"));
+    return own.map((name) => fs.readFileSync(path.join(folder, name), "utf8")).join("");
   }
 
   async shot(name: string): Promise<void> {

@@ -9,10 +9,14 @@ export interface Answer {
   code?: string;
   language?: string;
   hold?: boolean;
+  /** Milliseconds before each piece of the words. */
+  pause?: number;
 }
 
 export class Provider {
   readonly requests: { messages: { role: string; content: unknown }[] }[] = [];
+  /** The keys that came with the requests. */
+  readonly keys: string[] = [];
   private readonly answers: Answer[];
   private readonly server: http.Server;
 
@@ -39,15 +43,21 @@ export class Provider {
 
   /** Settings with which this provider answers. */
   get settings(): Record<string, unknown> {
+    return this.settingsWith({});
+  }
+
+  /** The same with more, in the shape of a profile. */
+  settingsWith(more: Record<string, unknown>, key: string | null = "sk-of-a-test"): Record<string, unknown> {
     const { port } = this.server.address() as AddressInfo;
-    const llm = { api_base: `http://127.0.0.1:${port}/v1`, api_key: "sk-of-a-test", supports_functions: true };
-    return { "oi-lsp.model": "openai/gpt-4o", "oi-lsp.settings": { llm } };
+    const llm = { api_base: `http://127.0.0.1:${port}/v1`, supports_functions: true, ...(key && { api_key: key }) };
+    return { "oi-lsp.model": "openai/gpt-4o", "oi-lsp.settings": { llm, ...more } };
   }
 
   /** What LiteLLM needs, so that it asks nobody else. */
   static readonly environment = { LITELLM_LOCAL_MODEL_COST_MAP: "True" };
 
   private async serve(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    this.keys.push(request.headers.authorization ?? "");
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     this.requests.push(JSON.parse(Buffer.concat(parts).toString()) as never);
@@ -60,7 +70,10 @@ export class Provider {
     const delta = (change: unknown, finish: string | null = null) =>
       send([{ index: 0, delta: change, finish_reason: finish }]);
     delta({ role: "assistant", content: "" });
-    for (const [part] of (answer.text ?? "").matchAll(/[^]{1,24}/gu)) delta({ content: part });
+    for (const [part] of (answer.text ?? "").matchAll(/[^]{1,24}/gu)) {
+      if (answer.pause !== undefined) await new Promise((resolve) => setTimeout(resolve, answer.pause));
+      delta({ content: part });
+    }
     if (answer.hold === true) return;
     if (answer.code !== undefined) delta({ tool_calls: [call(answer)] });
     delta({}, answer.code === undefined ? "stop" : "tool_calls");

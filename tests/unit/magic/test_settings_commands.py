@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from oi_engine.approval import Cell
-from oi_engine.chosen_model import Choice
 from oi_engine.errors import OiError
 from oi_engine.factory import Engine
 from oi_engine.magic import commands
 from oi_engine.magic.commands import COMMANDS, Magic, parse
+from oi_engine.models.chosen import Choice
 from oi_engine.models.model import ModelInfo, Usage
 from oi_engine.models.tokens import MESSAGE_TOKENS, TOOL_TOKENS, text_of
 from oi_engine.profiles.live import Sources

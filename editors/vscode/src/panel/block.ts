@@ -1,7 +1,7 @@
 // A block of code: proposed, edited, decided on, run; with what came of it below.
 import type { EditorView } from "@codemirror/view";
 import { act, type App, type Row } from "./app.js";
-import { command, deed } from "./bridge.js";
+import { command, deed, keep, kept } from "./bridge.js";
 import type { Item } from "./conversation.js";
 import { button, h, shown } from "./dom.js";
 import { codeEditor, codeOf } from "./editor.js";
@@ -127,10 +127,15 @@ export class Block implements Row {
     this.closeEditor();
     this.editing = proposal.id;
     this.deciding = false;
-    this.editor = codeEditor(proposal.code, proposal.language, {
+    const { edited } = kept();
+    const code = edited?.proposalId === proposal.id ? edited.code : proposal.code;
+    this.editor = codeEditor(code, proposal.language, {
       run: () => this.approve(),
       leave: () => this.run.focus(),
-      changed: () => shown(this.compare, this.code !== this.item.text),
+      changed: () => {
+        keep({ edited: { proposalId: proposal.id, code: this.code } });
+        shown(this.compare, this.code !== this.item.text);
+      },
     });
     this.body.replaceChildren(this.editor.dom);
     this.drawn = "";

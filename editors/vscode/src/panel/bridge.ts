@@ -1,5 +1,5 @@
 // The way to the extension: commands for the server, deeds for VS Code, and what is kept over a reload.
-import type { Deed, FromPanel, ToPanel } from "../messages.js";
+import type { Chip, Deed, FromPanel, ToPanel } from "../messages.js";
 import type { Commands } from "../protocol.js";
 
 interface VsCode {
@@ -54,12 +54,16 @@ export function settled(message: ToPanel): boolean {
 /** What the person has not sent yet; kept while the panel is hidden, and over a reload of the window. */
 export interface Kept {
   draft?: string;
+  chips?: Chip[];
+  /** The code that waits, as it was edited so far. */
+  edited?: { proposalId: string; code: string };
 }
 
 export function kept(): Kept {
   return vscode.getState() ?? {};
 }
 
-export function keep(state: Kept): void {
-  vscode.setState(state);
+/** Keep this, and the rest as it was. */
+export function keep(part: Kept): void {
+  vscode.setState({ ...kept(), ...part });
 }

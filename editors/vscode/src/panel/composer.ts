@@ -64,6 +64,8 @@ export class Composer {
     this.field.addEventListener("input", () => this.changed());
     this.field.addEventListener("paste", (event) => this.onPaste(event));
     this.field.value = kept().draft ?? "";
+    this.chips = kept().chips ?? [];
+    this.showChips();
     this.changed();
     this.update();
   }
@@ -113,7 +115,11 @@ export class Composer {
 
   private submit(): void {
     const text = this.field.value;
-    if (text.trim() === "" || this.app.state === undefined) return;
+    if (text.trim() === "") return;
+    if (this.app.state === undefined) {
+      this.app.complain("The server is not there yet. Send the message when it is.");
+      return;
+    }
     const chips = this.chips;
     const attachments = chips.map((chip): Attachment => chip.attachment);
     this.chips = [];
@@ -200,6 +206,7 @@ export class Composer {
       );
     this.chipList.replaceChildren(...this.chips.map(chip));
     shown(this.chipList, this.chips.length > 0);
+    keep({ chips: this.chips });
   }
 }
 

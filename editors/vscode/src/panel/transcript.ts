@@ -57,6 +57,8 @@ export class Transcript {
   }
 
   add(item: Item): void {
+    // Words for the model alone.
+    if (item.recipient === "assistant") return;
     const block = this.blockOf(item);
     if (block !== undefined) {
       block.take(item);
@@ -72,6 +74,7 @@ export class Transcript {
   }
 
   change(item: Item): void {
+    if (item.recipient === "assistant") return;
     const block = this.blockOf(item);
     block?.take(item);
     const row = block ?? this.rows.get(item.id);

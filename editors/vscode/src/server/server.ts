@@ -40,6 +40,7 @@ export class Server implements vscode.Disposable {
   private starting: Promise<LanguageClient> | undefined;
   private readonly listeners = new Map<string, Set<Listener<never>>>();
   private readonly changed = new vscode.EventEmitter<Status>();
+  private launches = 0;
   private crashes = 0;
   private startedAt = 0;
   private again: NodeJS.Timeout | undefined;
@@ -112,12 +113,14 @@ export class Server implements vscode.Disposable {
 
   async stop(): Promise<void> {
     clearTimeout(this.again);
-    const client = this.client;
+    this.launches += 1;
+    const { client, starting } = this;
     this.client = this.starting = undefined;
     this.become({ kind: "off" });
+    if (client === undefined) return;
     // One that is being started cannot be stopped.
-    if (client?.isRunning() === true)
-      await client.dispose(5000).catch((error: unknown) => this.log.warn(String(error)));
+    await starting?.catch(() => undefined);
+    if (client.isRunning()) await client.dispose(5000).catch((error: unknown) => this.log.warn(String(error)));
   }
 
   dispose(): void {
@@ -128,8 +131,11 @@ export class Server implements vscode.Disposable {
   private async launch(): Promise<LanguageClient> {
     clearTimeout(this.again);
     this.become({ kind: "starting" });
+    const launch = this.launches;
     try {
       const program = await findProgram(new Installation(this.context));
+      // The person may have chosen another one while they were asked.
+      if (launch !== this.launches) return await this.start();
       if (program === undefined) {
         const words = "The server is not installed.";
         this.become({ kind: "missing", words });
@@ -143,7 +149,7 @@ export class Server implements vscode.Disposable {
     } catch (error) {
       const words = error instanceof Error ? error.message : String(error);
       this.log.error(words);
-      if (this.now.kind === "starting") this.become({ kind: "failed", words });
+      if (this.now.kind === "starting" && launch === this.launches) this.become({ kind: "failed", words });
       throw error;
     }
   }

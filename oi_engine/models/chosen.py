@@ -9,9 +9,7 @@ from typing import Protocol
 from attrs import evolve, frozen
 
 from oi_engine.models.model import Model, ModelEvent, ModelInfo, ModelRequest
-from oi_engine.session.session import Session
 from oi_engine.settings import Settings
-from oi_engine.settings.tree import get
 
 
 @frozen
@@ -96,9 +94,3 @@ class ChosenModel:
 
     async def close(self) -> None:
         """The engine closes what its sessions share."""
-
-
-def change(session: Session, settings: Settings) -> bool:
-    """Change a session's settings. Whether they changed what a model is chosen by."""
-    before, session.settings = session.settings, settings
-    return any(get(before, name) != get(settings, name) for name in ("llm.model", "llm.api_base", "offline"))
