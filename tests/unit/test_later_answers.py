@@ -164,7 +164,7 @@ async def test_errors_are_those_of_other_commands(
         raise error
 
     async with serving(monkeypatch, fails) as client:
-        client.server.host.streams = True
+        client.server.host.speaks = True
         client.send(request(1, COMMAND, ASK))
         assert (await client.answer(1))["error"]["code"] == code
 
