@@ -40,6 +40,8 @@ tried("a chat is exported", async ({ page, workbench }) => {
   await name.fill(file);
   await page.keyboard.press("Enter");
   await until(() => fs.existsSync(file), "the file is written");
+  // It is shown, and has the cursor then.
+  await page.locator(".editor-instance .monaco-editor.focused", { hasText: "Whales sing." }).waitFor();
   assert.match(fs.readFileSync(file, "utf8"), /Whales sing\./);
 });
 

@@ -183,10 +183,28 @@ export class Panel {
     fs.cpSync(path.join(this.home, "log"), path.join(folder, "workbench.log"));
   }
 
+  /** The processes of the server, which are told by their environment. */
+  servers(): number[] {
+    const pids = fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+    const isOurs = (pid: string) =>
+      fileOf(pid, "cmdline").includes("--stdio") && fileOf(pid, "environ").includes(this.home);
+    return pids.filter(isOurs).map(Number);
+  }
+
   private async close(): Promise<void> {
     await this.browser.close();
     await this.workbench.stop();
+    // The server ends by itself, and writes until then.
+    await until(() => this.servers().length === 0, "the server is gone with the workbench");
     fs.rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+function fileOf(pid: string, name: string): string {
+  try {
+    return fs.readFileSync(`/proc/${pid}/${name}`, "utf8");
+  } catch {
+    return ""; // it has gone meanwhile
   }
 }
 

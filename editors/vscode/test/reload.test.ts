@@ -1,6 +1,5 @@
 // The window is reloaded and the server dies while something goes on: what was said is still there.
 import assert from "node:assert/strict";
-import * as fs from "node:fs";
 import { Panel, seen } from "./panel.ts";
 import { Provider } from "./provider.ts";
 
@@ -10,22 +9,6 @@ const provider = await Provider.start(
 );
 const panel = await Panel.open({ machine: provider.settings, env: Provider.environment });
 const tried = (name: string, body: (panel: Panel) => Promise<void>) => seen(name, panel, body);
-
-/** The server's processes of this workbench, which is told by their environment. */
-function servers(): number[] {
-  const pids = fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  const isOurs = (pid: string) =>
-    fileOf(pid, "cmdline").includes("--stdio") && fileOf(pid, "environ").includes(panel.home);
-  return pids.filter(isOurs).map(Number);
-}
-
-function fileOf(pid: string, name: string): string {
-  try {
-    return fs.readFileSync(`/proc/${pid}/${name}`, "utf8");
-  } catch {
-    return ""; // it has gone meanwhile
-  }
-}
 
 tried("the panel is hidden in mid-stream, and shows it all when it comes back", async ({ frame }) => {
   await panel.send("one");
@@ -56,7 +39,7 @@ tried("the window is reloaded in mid-stream", async ({ page, frame }) => {
 tried("the server is killed in mid-run, and comes back with the conversation", async ({ frame }) => {
   const block = await panel.approve();
   await block.locator(".output", { hasText: "begun" }).waitFor();
-  const [pid] = servers();
+  const [pid] = panel.servers();
   assert.ok(pid !== undefined);
   process.kill(pid, "SIGKILL");
   await frame.locator('#banner[data-kind="crashed"]').waitFor();
@@ -66,5 +49,5 @@ tried("the server is killed in mid-run, and comes back with the conversation", a
   provider.say({ text: "I am back." });
   await panel.send("four");
   await frame.getByText("I am back.").waitFor();
-  assert.ok(!servers().includes(pid));
+  assert.ok(!panel.servers().includes(pid));
 });
