@@ -60,6 +60,7 @@ async def test_every_command_with_a_session_refuses_one_that_is_unknown(client: 
         "oi.code.reject": {"proposalId": "p"},
         "oi.code.scan": {"proposalId": "p"},
         **{f"oi.changes.{verb}": {"changeId": "c"} for verb in ("diff", "revert")},
+        "oi.changes.read": {"changeId": "c", "path": "p"},
         "oi.code.run": {"language": "python", "code": "1"},
         "oi.input.answer": {"inputId": "i", "text": "x"},
         "oi.history.export": {"format": "json"},
