@@ -109,7 +109,9 @@ class Status:
             self._stopping = False
         elif block and (own or chunk.type == "confirmation"):
             self._enter(block)
-        elif block and chunk.type == "command" and isinstance(chunk.content, dict):
+            if own and self._snapshot is not None and self._snapshot.state in RUNNING:
+                self._begin()  # the state may have come before it
+        elif block and chunk.type == "command" and chunk.format == "changes" and isinstance(chunk.content, dict):
             changed = self._blocks.setdefault(block, Block(block))
             changed.change = chunk.content.get("id")
             self._touch(changed)
@@ -123,9 +125,8 @@ class Status:
         self._session, self._snapshot = session, snapshot
         self._stopping = self._stopping or snapshot.state == "stopping"
         current, question, proposal = self._current, snapshot.input, snapshot.proposal
-        if snapshot.state in RUNNING and current is not None and current.state in (None, "proposed"):
-            current.begin()
-            self._touch(current)
+        if snapshot.state in RUNNING:
+            self._begin()
         elif snapshot.state in ("idle", "thinking"):
             self._settle()
         if proposal is not None and proposed is not None and current is not None and current.id == proposed:
@@ -140,6 +141,12 @@ class Status:
         """A block is about to be proposed, or to run."""
         self._settle()
         self._current = self._blocks[block] = Block(block)
+
+    def _begin(self) -> None:
+        """The block that is at it runs, if it did not before."""
+        if self._current is not None and self._current.state in (None, "proposed"):
+            self._current.begin()
+            self._touch(self._current)
 
     def _settle(self) -> None:
         """The block that was at it is at it no longer."""
