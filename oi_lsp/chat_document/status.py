@@ -109,8 +109,6 @@ class Status:
             self._stopping = False
         elif block and (own or chunk.type == "confirmation"):
             self._enter(block)
-            if own and self._snapshot is not None and self._snapshot.state in RUNNING:
-                self._begin()  # the state may have come before it
         elif block and chunk.type == "command" and chunk.format == "changes" and isinstance(chunk.content, dict):
             changed = self._blocks.setdefault(block, Block(block))
             changed.change = chunk.content.get("id")
@@ -125,10 +123,11 @@ class Status:
         self._session, self._snapshot = session, snapshot
         self._stopping = self._stopping or snapshot.state == "stopping"
         current, question, proposal = self._current, snapshot.input, snapshot.proposal
-        if snapshot.state in RUNNING:
-            self._begin()
-        elif snapshot.state in ("idle", "thinking"):
-            self._settle()
+        if snapshot.state in RUNNING and current is not None and current.state in (None, "proposed"):
+            current.begin()
+            self._touch(current)
+        elif snapshot.state in ("idle", "thinking") and current is not None and current.state is not None:
+            self._settle()  # one that has no state yet is about to run
         if proposal is not None and proposed is not None and current is not None and current.id == proposed:
             current.propose(proposal)
             self._touch(current)
@@ -141,12 +140,6 @@ class Status:
         """A block is about to be proposed, or to run."""
         self._settle()
         self._current = self._blocks[block] = Block(block)
-
-    def _begin(self) -> None:
-        """The block that is at it runs, if it did not before."""
-        if self._current is not None and self._current.state in (None, "proposed"):
-            self._current.begin()
-            self._touch(self._current)
 
     def _settle(self) -> None:
         """The block that was at it is at it no longer."""
