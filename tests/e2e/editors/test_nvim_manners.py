@@ -108,6 +108,28 @@ def test_words_that_differ_are_found(nvim: str, tmp_path: Path) -> None:
     )
 
 
+def test_lines_that_would_go_above_the_first_are_seen(nvim: str, tmp_path: Path) -> None:
+    lua(
+        nvim,
+        tmp_path,
+        """
+        vim.api.nvim_buf_set_name(0, 'some.py')
+        vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'first', 'second' })
+        local start = { line = 0, character = 0 }
+        local hunk = { id = 'h1', state = 'proposed', old = '', new = 'import os\\nimport re\\n' }
+        hunk.range = { start = start, ['end'] = start }
+        local state = { editId = 'e1', uri = vim.uri_from_bufnr(0), state = 'complete', hunks = { hunk } }
+        require('oi.edits').on_state(state)
+        vim.cmd.redraw()
+        local shown = ''
+        for row = 1, 3 do
+          for column = 1, 12 do shown = shown .. vim.fn.screenstring(row, column) end
+        end
+        assert(shown:match('import os *import re *first'), shown)
+        """,
+    )
+
+
 def test_the_help_has_a_tag_for_every_word(nvim: str, tmp_path: Path) -> None:
     page = (PLUGIN / "doc" / "oi.txt").read_text()
     assert all(len(line) <= 80 for line in page.splitlines())
