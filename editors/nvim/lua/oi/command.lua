@@ -197,13 +197,12 @@ sub.reject = {
 }
 
 sub.scan = {
-  desc = "Scan the block that waits",
+  desc = "Scan the block that waits, as it stands",
   run = function()
     local chat = chat_or_say()
     local id = chat and require("oi.blocks").waiting(chat)
     if chat and id then
-      local proposal = chat.blocks[id].now.proposalId
-      require("oi.chat").session_command(chat, "oi.code.scan", { proposalId = proposal })
+      require("oi.chat").command(chat, "oi.document.scan", { block = id })
     elseif chat then
       client.say("No block waits.")
     end
