@@ -85,7 +85,7 @@ def test_words_are_completed(nvim: str, tmp_path: Path) -> None:
         assert(completed('Oi ch') == 'changes chat', completed('Oi ch'))
         assert(completed('Oi kernel ') == 'interrupt restart', completed('Oi kernel '))
         assert(completed('%Oi export m') == 'markdown', completed('%Oi export m'))
-        local words = 'send stop new history model attach undo export settings log doctor run ask edit'
+        local words = 'send stop allow new history model attach undo export settings log doctor run ask edit'
         for _, name in ipairs(vim.split(words, ' ')) do
           assert(vim.tbl_contains(vim.fn.getcompletion('Oi ', 'cmdline'), name), name)
         end

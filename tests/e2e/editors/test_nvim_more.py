@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from pathlib import Path
 
 import pytest
 
+from oi_engine.computer.sandbox import look_for_sandbox
 from tests.e2e.editors.conftest import name_of
 from tests.e2e.editors.nvim_plugin import RECORDS, VERSIONS, NvimPlugin, begin
 from tests.e2e.editors.test_session import LOOPS
 from tests.fakes.http_server import Response
 from tests.fakes.openai_server import OpenAiServer, Reply
+from tests.fakes.places import outside_scratch
 
 pytestmark = pytest.mark.parametrize("editor", VERSIONS, ids=name_of, indirect=True)
 
@@ -189,3 +192,33 @@ def test_the_words_about_a_whole_chat(
     editor.press("q")
     editor.command("Oi log")
     editor.until_screen("lsp.log")
+
+
+def test_what_the_sandbox_stopped_is_allowed(
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
+) -> None:
+    if problem := asyncio.run(look_for_sandbox()).problem:
+        pytest.skip(problem)
+    editor.init = "vim.keymap.set('n', ',p', '<Plug>(oi-allow)')\n"
+    with outside_scratch() as outside:
+        file = outside.resolve() / "x"
+        replies += [Reply.tool_call("shell", f"touch {file}"), Reply.text("Well.")]
+        begin(editor, workspace, scripted, {"OI_SANDBOX": "workspace"})
+        editor.say("Write.")
+        editor.until_screen("● proposed")
+        editor.command("Oi run")
+        editor.until_chat("The sandbox seems to have kept it")
+        editor.until_chat("Well.")
+        editor.command("wincmd k")
+        editor.press("[[")
+        assert editor.eval("table.concat(vim.fn.getcompletion('Oi allow ', 'cmdline'))") == str(file.parent)
+        editor.press(",p")
+        editor.until_screen(f"Allow writing to {file.parent}")
+        editor.look("what may be allowed")
+        editor.tmux.type("1")
+        editor.tmux.keys("Enter")
+        editor.until_chat("its variables are gone then")
+        editor.command("Oi run")
+        editor.until(file.exists, "the file to be written")
+        editor.command("Oi allow")
+        editor.until_screen("There is nothing here that the sandbox stopped")

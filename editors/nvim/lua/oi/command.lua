@@ -209,6 +209,19 @@ sub.scan = {
   end,
 }
 
+sub.allow = {
+  desc = "Have the sandbox allow what it stopped, until the session ends",
+  complete = function()
+    return require("oi.allow").words()
+  end,
+  run = function(words)
+    local chat = chat_or_say()
+    if chat then
+      require("oi.allow").run(chat, #words > 0 and table.concat(words, " ") or nil)
+    end
+  end,
+}
+
 sub.diff = {
   desc = "What was edited in the block at the cursor",
   run = function()
