@@ -30,6 +30,7 @@ for name, desc in pairs({
   ["edit"] = "Have the model edit this line or selection",
   ["reject"] = "Do not run the block at the cursor",
   ["diff"] = "What was edited in the block at the cursor",
+  ["allow"] = "Have the sandbox allow what it stopped here",
   ["changes"] = "What runs changed on disk",
   ["answer"] = "Answer the waiting program",
   ["image"] = "Show the image at the cursor",

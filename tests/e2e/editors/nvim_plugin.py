@@ -23,6 +23,15 @@ vim.g.maplocalleader = ","
 vim.opt.runtimepath:prepend({str(PLUGIN)!r})
 """
 
+RECORDS = """\
+recorded = {}
+vim.api.nvim_create_autocmd("User", {
+  pattern = { "OiState", "OiBlock", "OiEdit" },
+  callback = function(event) recorded[#recorded + 1] = event.match .. " " .. event.data.state end,
+})
+"""
+"""Lua of a person's own that keeps the events of the plugin, in order, each with its state."""
+
 
 @define
 class NvimPlugin(Neovim):

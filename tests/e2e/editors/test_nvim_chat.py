@@ -175,7 +175,14 @@ def test_progress_is_live_and_output_folds(
 def test_what_a_run_changed_is_listed_and_taken_back(
     editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
 ) -> None:
-    replies += [Reply.tool_call("python", "open('new.txt', 'w').write('hello\\n')"), Reply.text("Well.")]
+    source = (
+        "from pathlib import Path\n"
+        "Path('new.txt').write_text('hello\\n')\n"
+        "Path('list.txt').write_text('A\\nb\\nc\\nd\\nE\\n')"
+    )
+    old, new, listed = "a\nb\nc\nd\ne\n", "A\nb\nc\nd\nE\n", workspace / "list.txt"
+    listed.write_text(old)
+    replies += [Reply.tool_call("python", source), Reply.text("Well.")]
     begin(editor, workspace, scripted, {"OI_CHANGES_FOLLOW": "true"})
     editor.say("Write.")
     editor.until_screen("● proposed")
@@ -186,11 +193,21 @@ def test_what_a_run_changed_is_listed_and_taken_back(
     editor.until_screen("added    new.txt")
     editor.press("j")
     editor.tmux.keys("Enter")
-    editor.until_screen("+hello")
+    editor.until_screen("+E")
+    editor.look("two hunks that may be taken back")
+    editor.command("call search('+E')")
+    editor.press("r")
+    editor.until_file(listed, lambda text: text == new.replace("E", "e"))
+    editor.until_screen("The hunk was taken back.")
     editor.press("q")
+    editor.until_screen("· taken back · 1")
+    editor.press("gg", "r")
+    editor.until_file(listed, lambda text: text == new)
+    editor.press("G")
+    editor.tmux.keys("Enter")
+    editor.until_screen("+hello")
     editor.press("r")
     editor.until(lambda: not (workspace / "new.txt").exists(), "the file to be gone")
-    editor.until_screen("taken back")
 
 
 def test_nothing_is_left(editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]) -> None:

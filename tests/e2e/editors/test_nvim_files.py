@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.editors.conftest import name_of
-from tests.e2e.editors.nvim_plugin import VERSIONS, NvimPlugin
-from tests.e2e.editors.test_inline_edits import OLD, REPLY
+from tests.e2e.editors.nvim_plugin import RECORDS, VERSIONS, NvimPlugin
+from tests.e2e.editors.test_inline_edits import END, HEAD, OLD, REPLY
 from tests.e2e.editors.test_session import settings
 from tests.fakes.http_server import Response
 from tests.fakes.openai_server import OpenAiServer, Reply
@@ -46,6 +46,38 @@ def test_one_hunk_is_accepted_and_one_rejected(
     assert editor.eval("vim.fn.maparg(']h', 'n')") == "", "its keys go with it"
     editor.press("u")
     editor.until(lambda: editor.told(file) == OLD, "one undo for the hunk")
+
+
+def test_all_hunks_are_accepted_and_dismissed_and_a_new_file_is_written(
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
+) -> None:
+    replies += [Reply.text(REPLY), Reply.text("```python\nnew = 1\nprint(new)\n```\n")]
+    file, new = workspace / "circle.py", workspace / "new.py"
+    file.write_text(OLD)
+    editor.init = RECORDS
+    editor.opening = "5,11Oi edit ask for the diameter, and use math.pi"
+    editor.start(file, env=settings(scripted))
+    editor.until(lambda: "OiEdit complete" in editor.eval("table.concat(recorded, ', ')"), "the event")
+    editor.command("Oi accept all")
+    editor.until(lambda: HEAD[1] in editor.told(file) and END[1] in editor.told(file), "both hunks in the file")
+    editor.press("uu")
+    editor.until(lambda: editor.told(file) == OLD, "two steps to undo")
+    editor.until(lambda: all(line in editor.screen() for line in HEAD), "the hunks to be proposed again")
+    editor.goto(5)
+    editor.command("Oi dismiss")
+    editor.until(lambda: HEAD[1] not in editor.screen(), "the first hunk to be gone")
+    assert "return math.pi * square" in editor.screen()
+    editor.command("Oi dismiss all")
+    editor.until(lambda: "return math.pi * square" not in editor.screen(), "the second hunk to be gone")
+    assert buffer(editor) == OLD
+    editor.command("edit new.py")
+    editor.command("Oi edit begin it")
+    editor.until_screen("print(new)")
+    assert not new.exists()
+    editor.command("Oi accept all")
+    editor.until(lambda: editor.told(new) == "new = 1\nprint(new)\n", "the new text")
+    editor.command("write")
+    editor.until_file(new, lambda text: text == "new = 1\nprint(new)\n")
 
 
 def test_code_is_run_in_its_file(

@@ -85,7 +85,7 @@ def test_words_are_completed(nvim: str, tmp_path: Path) -> None:
         assert(completed('Oi ch') == 'changes chat', completed('Oi ch'))
         assert(completed('Oi kernel ') == 'interrupt restart', completed('Oi kernel '))
         assert(completed('%Oi export m') == 'markdown', completed('%Oi export m'))
-        local words = 'send stop new history model attach undo export settings log doctor run ask edit'
+        local words = 'send stop allow new history model attach undo export settings log doctor run ask edit'
         for _, name in ipairs(vim.split(words, ' ')) do
           assert(vim.tbl_contains(vim.fn.getcompletion('Oi ', 'cmdline'), name), name)
         end
@@ -104,6 +104,28 @@ def test_words_that_differ_are_found(nvim: str, tmp_path: Path) -> None:
         assert(marked('return a + b', 'return a - b') == '{ { { 9, 10 } }, { { 9, 10 } } }')
         assert(marked('', 'new') == '{ {}, { { 0, 3 } } }', marked('', 'new'))
         assert(marked('same', 'same') == '{ {}, {} }')
+        """,
+    )
+
+
+def test_lines_that_would_go_above_the_first_are_seen(nvim: str, tmp_path: Path) -> None:
+    lua(
+        nvim,
+        tmp_path,
+        """
+        vim.api.nvim_buf_set_name(0, 'some.py')
+        vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'first', 'second' })
+        local start = { line = 0, character = 0 }
+        local hunk = { id = 'h1', state = 'proposed', old = '', new = 'import os\\nimport re\\n' }
+        hunk.range = { start = start, ['end'] = start }
+        local state = { editId = 'e1', uri = vim.uri_from_bufnr(0), state = 'complete', hunks = { hunk } }
+        require('oi.edits').on_state(state)
+        vim.cmd.redraw()
+        local shown = ''
+        for row = 1, 3 do
+          for column = 1, 12 do shown = shown .. vim.fn.screenstring(row, column) end
+        end
+        assert(shown:match('import os *import re *first'), shown)
         """,
     )
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from pathlib import Path
 
 import pytest
 
+from oi_engine.computer.sandbox import look_for_sandbox
 from tests.e2e.editors.conftest import name_of
-from tests.e2e.editors.nvim_plugin import VERSIONS, NvimPlugin, begin
+from tests.e2e.editors.nvim_plugin import RECORDS, VERSIONS, NvimPlugin, begin
+from tests.e2e.editors.test_session import LOOPS
 from tests.fakes.http_server import Response
 from tests.fakes.openai_server import OpenAiServer, Reply
+from tests.fakes.places import outside_scratch
 
 pytestmark = pytest.mark.parametrize("editor", VERSIONS, ids=name_of, indirect=True)
 
@@ -44,7 +48,7 @@ def test_findings_are_diagnostics_of_the_block(
     begin(editor, workspace, scripted, {"OI_POLICY_DENY": '["rm"]', "OI_AUTO_RUN": "true"})
     editor.say("Clean up.")
     editor.until_screen("● proposed")
-    editor.until(lambda: editor.eval(f"#vim.diagnostic.get({buffer_of(1)})") != "0", "a diagnostic")
+    editor.until(lambda: editor.eval(f"#vim.diagnostic.get({buffer_of(1)})") == "1", "one diagnostic")
     assert "rm" in editor.eval(f"vim.diagnostic.get({buffer_of(1)})[1].message")
     editor.command("Oi reject")
     editor.until_screen("● rejected")
@@ -137,3 +141,84 @@ def test_a_file_is_attached_and_an_image_opened(
     editor.press(",i")
     editor.until(lambda: editor.eval("opened").endswith(".png"), "the image to be opened")
     assert Path(editor.eval("opened")).read_bytes() == base64.b64decode(PIXEL)
+
+
+def test_the_words_about_a_whole_chat(
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
+) -> None:
+    replies += [
+        Reply.tool_call("python", "import os\nos.remove('a')"),
+        Reply.text("Well."),
+        Reply.tool_call("python", LOOPS),
+        Reply.text("It was interrupted."),
+        Reply.text("Somebody else."),
+    ]
+    editor.init = RECORDS
+    begin(editor, workspace, scripted, {"OI_SAFE_MODE": "ask"})
+    editor.say("Clean up.")
+    editor.until_screen("● proposed")
+    editor.command("Oi scan")
+    editor.until_chat("```review")
+    editor.command("Oi reject")
+    editor.until_chat("Well.")
+    editor.say("Wait for ever.")
+    editor.until_screen("● proposed")
+    editor.command("Oi run")
+    editor.until((workspace / "begun").exists, "the program to run")
+    editor.command("Oi kernel interrupt")
+    editor.until_chat("It was interrupted.")
+    assert "KeyboardInterrupt" in editor.chat()
+    editor.until(lambda: editor.eval("recorded[#recorded]") == "OiState idle", "the end of the turn")
+    recorded = editor.eval("table.concat(recorded, ', ')")
+    for state in ("thinking", "awaiting_approval", "running"):
+        assert f"OiState {state}" in recorded
+    for state in ("proposed", "rejected", "running", "failed"):
+        assert f"OiBlock {state}" in recorded
+    editor.command("Oi kernel restart")
+    editor.until_chat("Restarted: ")
+    editor.command("Oi undo")
+    editor.until_chat("were taken back.")
+    editor.command("Oi model openai/gpt-4o-mini")
+    editor.until_screen("openai/gpt-4o-mini answers.")
+    editor.say("Who are you?")
+    editor.until_chat("Somebody else.")
+    asked = scripted.requests[-1].json
+    assert asked["model"] == "gpt-4o-mini"
+    assert "Wait for ever." not in json.dumps(asked["messages"])
+    editor.command("Oi settings llm.max_output 1234")
+    editor.until_screen("max_output is 1234")
+    editor.command("Oi settings llm.max_output")
+    editor.until_screen("max_output: 1234")
+    editor.press("q")
+    editor.command("Oi log")
+    editor.until_screen("lsp.log")
+
+
+def test_what_the_sandbox_stopped_is_allowed(
+    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
+) -> None:
+    if problem := asyncio.run(look_for_sandbox()).problem:
+        pytest.skip(problem)
+    editor.init = "vim.keymap.set('n', ',p', '<Plug>(oi-allow)')\n"
+    with outside_scratch() as outside:
+        file = outside.resolve() / "x"
+        replies += [Reply.tool_call("shell", f"touch {file}"), Reply.text("Well.")]
+        begin(editor, workspace, scripted, {"OI_SANDBOX": "workspace"})
+        editor.say("Write.")
+        editor.until_screen("● proposed")
+        editor.command("Oi run")
+        editor.until_chat("The sandbox seems to have kept it")
+        editor.until_chat("Well.")
+        editor.command("wincmd k")
+        editor.press("[[")
+        assert editor.eval("table.concat(vim.fn.getcompletion('Oi allow ', 'cmdline'))") == str(file.parent)
+        editor.press(",p")
+        editor.until_screen(f"Allow writing to {file.parent}")
+        editor.look("what may be allowed")
+        editor.tmux.type("1")
+        editor.tmux.keys("Enter")
+        editor.until_chat("its variables are gone then")
+        editor.command("Oi run")
+        editor.until(file.exists, "the file to be written")
+        editor.command("Oi allow")
+        editor.until_screen("There is nothing here that the sandbox stopped")

@@ -7,7 +7,6 @@ local M = {}
 
 local SHOWN = vim.api.nvim_create_namespace("oi.blocks")
 local LINES = vim.api.nvim_create_namespace("oi.lines")
-local FINDINGS = vim.api.nvim_create_namespace("oi.findings")
 
 ---@class oi.Block
 ---@field now oi.BlockState
@@ -83,24 +82,6 @@ local function mark(bufnr, id, block, fence)
   end
 end
 
----@param chat oi.Chat
-local function show_findings(chat)
-  local found = {} ---@type vim.Diagnostic[]
-  for id, block in pairs(chat.blocks) do
-    local fence = block.now.state == "proposed" and fences.code(chat.bufnr, id)
-    for _, text in ipairs(fence and block.now.findings or {}) do
-      found[#found + 1] = {
-        lnum = fence.open,
-        col = 0,
-        message = text,
-        severity = vim.diagnostic.severity.WARN,
-        source = "oi-lsp",
-      }
-    end
-  end
-  vim.diagnostic.set(FINDINGS, chat.bufnr, found)
-end
-
 ---Fold output that is long, in all windows that show it, but where the cursor is in it.
 ---@param chat oi.Chat
 ---@param id string
@@ -138,11 +119,9 @@ end
 ---@param chat oi.Chat
 ---@param states oi.BlockState[]
 function M.take(chat, states)
-  local findings = false
   for _, now in ipairs(states) do
     local block = chat.blocks[now.block] or { edited = false, drawn = false }
     local before = block.now
-    findings = findings or now.findings ~= nil or (before ~= nil and before.findings ~= nil)
     if now.state == "proposed" and now.code then
       block.code, block.edited = now.code, false
     end
@@ -153,9 +132,6 @@ function M.take(chat, states)
       fold(chat, now.block)
     end
     client.emit("OiBlock", { buf = chat.bufnr, block = now.block, state = now.state })
-  end
-  if findings then
-    show_findings(chat)
   end
 end
 
@@ -185,7 +161,6 @@ function M.ended(chat)
       draw(chat, id)
     end
   end
-  show_findings(chat)
 end
 
 ---The block at the cursor, or the one that waits where there is none.

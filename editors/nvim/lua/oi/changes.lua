@@ -6,6 +6,7 @@ local M = {}
 ---@class oi.ChangeLine
 ---@field change string
 ---@field path? string
+---@field hunk? string
 
 ---@param changes oi.Changes[]
 ---@return string[] lines
@@ -25,60 +26,52 @@ local function listed(changes)
   return lines, meant
 end
 
----@param lines string[]
----@param sign string
----@param text string
-local function add(lines, sign, text)
-  for _, line in ipairs(text ~= "" and vim.split((text:gsub("\n$", "")), "\n") or {}) do
-    lines[#lines + 1] = sign .. line
-  end
-end
-
+---@param change string
 ---@param files oi.FileDifference[]
----@return string[]
-local function difference(files)
-  local lines = {}
+---@return string[] lines
+---@return oi.ChangeLine[] meant What each line stands for.
+local function difference(change, files)
+  local lines, meant = {}, {}
   for _, each in ipairs(files) do
-    lines[#lines + 1] = ("--- %s (%s)"):format(each.file.path, each.file.kind)
+    -- What was added or deleted goes, or comes back, as a whole.
+    local parts = each.file.kind == "modified"
+    local function add(line, hunk)
+      lines[#lines + 1] = line
+      meant[#meant + 1] = { change = change, path = each.file.path, hunk = parts and hunk or nil }
+    end
+    local function add_all(sign, text, hunk)
+      for _, line in ipairs(text ~= "" and vim.split((text:gsub("\n$", "")), "\n") or {}) do
+        add(sign .. line, hunk)
+      end
+    end
+    add(("--- %s (%s)"):format(each.file.path, each.file.kind))
     if each.why or each.binary then
-      lines[#lines + 1] = each.why or "It is no text."
+      add(each.why or "It is no text.")
     end
     for _, hunk in ipairs(each.hunks or {}) do
-      lines[#lines + 1] = ("@@ line %d @@"):format(hunk.start + 1)
-      add(lines, "-", hunk.old)
-      add(lines, "+", hunk.new)
+      add(("@@ line %d @@"):format(hunk.start + 1), hunk.hunkId)
+      add_all("-", hunk.old, hunk.hunkId)
+      add_all("+", hunk.new, hunk.hunkId)
     end
   end
-  return lines
-end
-
----@param chat oi.Chat
----@param meant oi.ChangeLine
-function M.diff(chat, meant)
-  require("oi.chat").session_command(
-    chat,
-    "oi.changes.diff",
-    { changeId = meant.change, path = meant.path },
-    client.or_complain(function(result)
-      require("oi.float").open(difference(result.files), { filetype = "diff", title = "changes" })
-    end)
-  )
+  return lines, meant
 end
 
 ---@param chat oi.Chat
 ---@param meant oi.ChangeLine
 ---@param done fun()
-function M.revert(chat, meant, done)
+local function revert(chat, meant, done)
   require("oi.chat").session_command(
     chat,
     "oi.changes.revert",
-    { changeId = meant.change, path = meant.path },
+    { changeId = meant.change, path = meant.path, hunkId = meant.hunk },
     client.or_complain(function(result)
       for _, left in ipairs(result.left or {}) do
         client.say(("%s was left: %s"):format(left.path, left.reason), vim.log.levels.WARN)
       end
       if result.reverted then
-        client.say(("%d taken back."):format(#result.reverted.files))
+        local what = meant.hunk and "The hunk was" or ("%d"):format(#result.reverted.files)
+        client.say(what .. " taken back.")
       end
       vim.cmd.checktime()
       done()
@@ -86,42 +79,81 @@ function M.revert(chat, meant, done)
   )
 end
 
+---@param meant oi.ChangeLine[]
+---@return oi.ChangeLine?
+local function here(meant)
+  return meant[vim.api.nvim_win_get_cursor(0)[1]]
+end
+
 ---@param chat oi.Chat
-function M.list(chat)
+---@param of oi.ChangeLine
+---@param done fun() What follows when something of it was taken back.
+local function diff(chat, of, done)
+  require("oi.chat").session_command(
+    chat,
+    "oi.changes.diff",
+    { changeId = of.change, path = of.path },
+    client.or_complain(function(result)
+      local lines, meant = difference(of.change, result.files)
+      require("oi.float").open(lines, {
+        filetype = "diff",
+        title = "changes · r takes back the hunk, q closes",
+        keys = {
+          r = function()
+            local part = here(meant)
+            if part then
+              revert(chat, part, done)
+            end
+          end,
+        },
+      })
+    end)
+  )
+end
+
+---@param chat oi.Chat
+---@param done fun(changes: oi.Changes[])
+local function ask(chat, done)
   require("oi.chat").session_command(
     chat,
     "oi.changes.list",
     {},
     client.or_complain(function(result)
-      if #result.changes == 0 then
-        client.say("No run of this chat changed a file.")
-        return
-      end
-      local lines, meant = listed(result.changes)
-      local function here()
-        return meant[vim.api.nvim_win_get_cursor(0)[1]]
-      end
-      local shown = {} ---@type integer[]
-      shown = {
-        require("oi.float").open(lines, {
-          title = "changes · Enter shows, r takes back, q closes",
-          keys = {
-            ["<CR>"] = function()
-              M.diff(chat, here())
-            end,
-            r = function()
-              M.revert(chat, here(), function()
-                if vim.api.nvim_win_is_valid(shown[2]) then
-                  vim.api.nvim_win_close(shown[2], true)
-                end
-                M.list(chat)
-              end)
-            end,
-          },
-        }),
-      }
+      done(result.changes)
     end)
   )
+end
+
+---@param chat oi.Chat
+function M.list(chat)
+  local float = require("oi.float")
+  ask(chat, function(changes)
+    if #changes == 0 then
+      client.say("No run of this chat changed a file.")
+      return
+    end
+    local lines, meant = listed(changes)
+    local _, window ---@type any, integer
+    local function refresh()
+      ask(chat, function(now)
+        if vim.api.nvim_win_is_valid(window) then
+          lines, meant = listed(now)
+          float.fill(window, lines)
+        end
+      end)
+    end
+    _, window = float.open(lines, {
+      title = "changes · Enter shows, r takes back, q closes",
+      keys = {
+        ["<CR>"] = function()
+          diff(chat, here(meant), refresh)
+        end,
+        r = function()
+          revert(chat, here(meant), refresh)
+        end,
+      },
+    })
+  end)
 end
 
 return M

@@ -191,6 +191,25 @@ function M.request(client, method, params, done, bufnr)
   end
 end
 
+---Ask, and wait for the answer, for what Neovim wants at once; nil where none comes within half a second.
+---@param client any
+---@param method string
+---@param params table<string, any>
+---@param bufnr integer
+---@return any
+function M.ask(client, method, params, bufnr)
+  if not client.initialized then
+    return nil
+  end
+  local answer ---@type {result: any}?
+  if vim.fn.has("nvim-0.11") == 1 then
+    answer = client:request_sync(method, params, 500, bufnr)
+  else
+    answer = client.request_sync(method, params, 500, bufnr)
+  end
+  return answer and answer.result
+end
+
 ---Send a command. Without `done`, a refusal is shown.
 ---@param client any
 ---@param name string One of `protocol.commands`.

@@ -197,15 +197,27 @@ sub.reject = {
 }
 
 sub.scan = {
-  desc = "Scan the block that waits",
+  desc = "Scan the block that waits, as it stands",
   run = function()
     local chat = chat_or_say()
     local id = chat and require("oi.blocks").waiting(chat)
     if chat and id then
-      local proposal = chat.blocks[id].now.proposalId
-      require("oi.chat").session_command(chat, "oi.code.scan", { proposalId = proposal })
+      require("oi.chat").command(chat, "oi.document.scan", { block = id })
     elseif chat then
       client.say("No block waits.")
+    end
+  end,
+}
+
+sub.allow = {
+  desc = "Have the sandbox allow what it stopped, until the session ends",
+  complete = function()
+    return require("oi.allow").words()
+  end,
+  run = function(words)
+    local chat = chat_or_say()
+    if chat then
+      require("oi.allow").run(chat, #words > 0 and table.concat(words, " ") or nil)
     end
   end,
 }

@@ -87,6 +87,19 @@ local function lines_of(text)
   return vim.split((text:gsub("\r?\n$", "")), "\r?\n")
 end
 
+---Lines above the first one are seen in a window only when it is told to leave room for them.
+---@param bufnr integer
+---@param rows integer
+local function make_room(bufnr, rows)
+  for _, window in ipairs(vim.fn.win_findbuf(bufnr)) do
+    vim.api.nvim_win_call(window, function()
+      if vim.fn.line("w0") == 1 then
+        vim.fn.winrestview({ topfill = rows })
+      end
+    end)
+  end
+end
+
 ---@param edit oi.Edit
 ---@param hunk oi.EditHunk
 local function draw_hunk(edit, hunk)
@@ -127,6 +140,9 @@ local function draw_hunk(edit, hunk)
       virt_lines = below,
       virt_lines_above = above and first < count,
     })
+    if above and first == 0 then
+      make_room(edit.bufnr, #below)
+    end
   end
 end
 
@@ -175,29 +191,6 @@ local function command(edit, name, argument)
 end
 
 ---@param edit oi.Edit
-local function show_new_file(edit)
-  local hunk = edit.state.hunks[1]
-  if not hunk or hunk.state ~= "proposed" then
-    return
-  end
-  local _, window = require("oi.float").open(lines_of(hunk.new), {
-    title = ("new: %s · a accepts, x rejects"):format(vim.fn.fnamemodify(vim.uri_to_fname(edit.state.uri), ":.")),
-    filetype = vim.filetype.match({ filename = edit.state.uri }),
-    keys = {
-      a = function()
-        vim.api.nvim_win_close(0, true)
-        command(edit, "oi.edit.accept")
-      end,
-      x = function()
-        vim.api.nvim_win_close(0, true)
-        command(edit, "oi.edit.reject")
-      end,
-    },
-  })
-  vim.wo[window].winhighlight = "Normal:OiNew"
-end
-
----@param edit oi.Edit
 local function tell_end(edit)
   local now = edit.state
   if edit.told or now.state == "streaming" then
@@ -210,9 +203,6 @@ local function tell_end(edit)
     client.say(now.comment)
   elseif #now.hunks == 0 then
     client.say("Nothing is to be changed.")
-  end
-  if now.version == nil then
-    show_new_file(edit)
   end
 end
 
