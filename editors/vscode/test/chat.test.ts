@@ -108,6 +108,9 @@ done = open('kept.txt', 'w').write(text.replace('line 1\\n', 'other 1\\n').repla
   await panel.rest();
   await file("kept.txt").getByRole("button", { name: "Hunks" }).click();
   await file("kept.txt").locator(".hunk", { hasText: "other 1" }).waitFor();
+  const [removed, added] = await file("kept.txt").locator(".hunk").first().locator(".line").all();
+  const places = [await removed?.boundingBox(), await added?.boundingBox()];
+  assert.equal(places[0]?.x, places[1]?.x, "one line stands below the other");
   await panel.shot("changes");
   await file("kept.txt").getByRole("button", { name: "Revert the lines from 10 on" }).click();
   await changes.getByText("Taken back: kept.txt.").waitFor();
@@ -126,6 +129,7 @@ tried("a message is taken back with what its code wrote", async ({ frame, page, 
   assert.ok(fs.existsSync(written));
   const message = frame.locator(".message.user", { hasText: "but another" });
   await message.hover();
+  await panel.shot("undo");
   await message.getByRole("button", { name: "Undo" }).click();
   await page.locator(".monaco-dialog-box").getByRole("button", { name: "Take Back, with the Files" }).click();
   await message.waitFor({ state: "detached" });

@@ -50,7 +50,7 @@ tried("Markdown of a model is text, and its links are dead or asked about", asyn
   assert.equal(await markdown.locator("script, img, iframe, b, i").count(), 0);
   assert.equal(await markdown.locator("a").count(), 1);
   assert.match((await markdown.textContent()) ?? "", /<script>window\.harmed = 1<\/script>/);
-  assert.deepEqual(await markdown.locator(".invisible").allTextContents(), ["U+202E", "U+001B", "U+001B"]);
+  assert.deepEqual(await markdown.locator(".invisible").allTextContents(), ["U+202E"]);
   await frame.getByRole("link", { name: "out" }).click();
   const dialog = page.locator(".monaco-dialog-box", { hasText: "192.0.2.1" });
   await dialog.waitFor();
