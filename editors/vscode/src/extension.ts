@@ -2,7 +2,7 @@
 // shown, or a command needs it.
 import * as vscode from "vscode";
 import { Chat } from "./chat/chat.js";
-import { chooseModel, exportChat, showHistory } from "./chat/pickers.js";
+import { chooseModel, exportChat, renameChat, showHistory, undo } from "./chat/pickers.js";
 import { ChatView, reported, VIEW } from "./chat/view.js";
 import { InlineEdits } from "./editor/inlineEdits.js";
 import { Selection } from "./editor/selection.js";
@@ -10,6 +10,7 @@ import { StatusBar } from "./editor/statusBar.js";
 import { Keys } from "./server/keys.js";
 import { Server } from "./server/server.js";
 import { SECTION, onPythonChange } from "./server/settings.js";
+import { Texts } from "./texts.js";
 
 export function activate(context: vscode.ExtensionContext): void {
   const begun = performance.now();
@@ -17,11 +18,13 @@ export function activate(context: vscode.ExtensionContext): void {
   const keys = new Keys(context);
   const server = new Server(context, keys, log);
   const chat = new Chat(context, server);
-  const view = new ChatView(context, server, chat);
+  const texts = new Texts();
+  const view = new ChatView(context, server, chat, texts);
   context.subscriptions.push(
     log,
     server,
     chat,
+    texts,
     view,
     new StatusBar(chat),
     vscode.window.registerWebviewViewProvider(VIEW, view),
@@ -39,7 +42,7 @@ export function activate(context: vscode.ExtensionContext): void {
     );
   });
   registerCommands(context, { server, chat, view, keys, log });
-  registerEditorCommands(context, server, chat, view);
+  registerEditorCommands(context, { server, chat, view, texts });
   log.info(`Activated in ${Math.round(performance.now() - begun)} ms.`);
 }
 
@@ -70,6 +73,8 @@ function registerCommands(context: vscode.ExtensionContext, { server, chat, view
     },
     history: () => showHistory(server, chat),
     export: () => exportChat(server, chat),
+    rename: () => renameChat(server, chat),
+    undo: () => undo(server, chat),
     stop: async () => server.send("oi.chat.stop", { sessionId: await chat.session() }),
     restartKernel: async () => server.send("oi.kernel.restart", { sessionId: await chat.session() }),
     chooseModel: () => chooseModel(server, chat, setKey),
@@ -89,15 +94,23 @@ function registerCommands(context: vscode.ExtensionContext, { server, chat, view
   register(context, commands);
 }
 
-function registerEditorCommands(context: vscode.ExtensionContext, server: Server, chat: Chat, view: ChatView): void {
+interface EditorParts {
+  server: Server;
+  chat: Chat;
+  view: ChatView;
+  texts: Texts;
+}
+
+function registerEditorCommands(context: vscode.ExtensionContext, { server, chat, view, texts }: EditorParts): void {
   const selection = new Selection(server, chat, view);
-  const edits = new InlineEdits(server);
+  const edits = new InlineEdits(server, texts);
   context.subscriptions.push(edits);
   register(context, {
     runSelection: () => selection.run(),
     runFile: () => selection.runFile(),
     askSelection: () => selection.ask(),
     editSelection: () => selection.edit(),
+    newFile: () => selection.newFile(),
     addToChat: (uri?: vscode.Uri, uris?: vscode.Uri[]) => selection.addToChat(uri, uris),
     acceptHunk: (thread?: vscode.CommentThread) => edits.decide("oi.edit.accept", thread),
     rejectHunk: (thread?: vscode.CommentThread) => edits.decide("oi.edit.reject", thread),

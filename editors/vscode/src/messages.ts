@@ -36,7 +36,7 @@ export interface Chip {
 export type FromPanel =
   | { type: "ready" }
   | { type: "command"; id: number; name: keyof Commands; params: unknown }
-  | { type: "branch"; messageId: string }
+  | { type: "branch" | "undo"; messageId: string }
   | { type: "deed"; deed: Deed };
 
 /** A notification of the server's, of the session that is shown. */

@@ -1,8 +1,12 @@
 // A first chat, with no key and no model: the tour answers, and all else is real.
 import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import * as path from "node:path";
 import { Panel, seen, until } from "./panel.ts";
 
-const panel = await Panel.open();
+const LINES = Array.from({ length: 12 }, (_, at) => `line ${at}`).join("\n");
+
+const panel = await Panel.open({ files: { "kept.txt": LINES } });
 const tried = (name: string, body: (panel: Panel) => Promise<void>) => seen(name, panel, body);
 
 tried("a first run with no key shows how it works", async ({ frame, page }) => {
@@ -36,6 +40,20 @@ tried("a plot is seen, and code that was edited is what runs", async ({ frame })
   assert.match((await block.locator("pre.code").textContent()) ?? "", /facecolor='red'/);
   await block.getByRole("button", { name: "Diff" }).waitFor();
   assert.equal(await frame.locator(".stop:visible").count(), 0);
+});
+
+tried("code is compared with what was proposed, copied, and opened in an editor", async ({ frame, page }) => {
+  const block = frame.locator(".block", { hasText: "facecolor='red'" });
+  await block.getByRole("button", { name: "Diff" }).click();
+  const compared = page.locator(".monaco-diff-editor", { hasText: "facecolor='red'" });
+  await compared.filter({ hasText: "sin(" }).waitFor();
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await block.getByRole("button", { name: "Copy", exact: true }).click();
+  const copied = () => page.evaluate(() => navigator.clipboard.readText());
+  await until(async () => (await copied()).startsWith("import matplotlib.pyplot as plt\nplt.figure("), "it is copied");
+  await block.getByRole("button", { name: "Open", exact: true }).click();
+  await page.locator(".tab.active", { hasText: "import matplotlib.pyplot" }).waitFor();
+  await page.locator(".statusbar-item", { hasText: "Python" }).waitFor();
 });
 
 tried("a program's question is answered in place", async () => {
@@ -74,18 +92,48 @@ tried("what was edited is still there when the panel comes back; code is decline
   assert.equal(await panel.proposed.count(), 0);
 });
 
-tried("what a run changed on disk is compared and taken back", async ({ page }) => {
+tried("what a run changed on disk is compared and taken back, by hunk and whole", async ({ page, workbench }) => {
+  const kept = path.join(workbench.workspace, "kept.txt");
   await panel.send("make a mistake");
-  const block = await panel.approve("open('made.txt', 'w').write('by the run\\n')");
+  const block = await panel.approve(
+    `open('made.txt', 'w').write('by the run\\n')
+text = open('kept.txt').read()
+done = open('kept.txt', 'w').write(text.replace('line 1\\n', 'other 1\\n').replace('line 9', 'other 9'))`,
+  );
   const changes = block.getByRole("region", { name: "Changed on disk" });
-  await changes.getByText("made.txt").waitFor();
-  await changes.getByRole("button", { name: "Diff" }).click();
+  const file = (name: string) => changes.getByRole("listitem").filter({ hasText: name });
+  await file("made.txt").getByRole("button", { name: "Diff" }).click();
   await page.locator(".monaco-diff-editor", { hasText: "by the run" }).waitFor();
-  await panel.shot("changes");
   if ((await panel.proposed.count()) > 0) await panel.proposed.getByRole("button", { name: "Reject" }).click();
   await panel.rest();
+  await file("kept.txt").getByRole("button", { name: "Hunks" }).click();
+  await file("kept.txt").locator(".hunk", { hasText: "other 1" }).waitFor();
+  const [removed, added] = await file("kept.txt").locator(".hunk").first().locator(".line").all();
+  const places = [await removed?.boundingBox(), await added?.boundingBox()];
+  assert.equal(places[0]?.x, places[1]?.x, "one line stands below the other");
+  await panel.shot("changes");
+  await file("kept.txt").getByRole("button", { name: "Revert the lines from 10 on" }).click();
+  await changes.getByText("Taken back: kept.txt.").waitFor();
+  assert.equal(fs.readFileSync(kept, "utf8"), LINES.replace("line 1\n", "other 1\n"));
   await changes.getByRole("button", { name: "Revert made.txt" }).click();
   await changes.getByText("Taken back: made.txt.").waitFor();
+  assert.ok(!fs.existsSync(path.join(workbench.workspace, "made.txt")));
+});
+
+tried("a message is taken back with what its code wrote", async ({ frame, page, workbench }) => {
+  const written = path.join(workbench.workspace, "written.txt");
+  await panel.send("make a mistake, but another");
+  const block = await panel.approve("done = open('written.txt', 'w').write('something')");
+  await block.getByRole("region", { name: "Changed on disk" }).waitFor();
+  await panel.rest();
+  assert.ok(fs.existsSync(written));
+  const message = frame.locator(".message.user", { hasText: "but another" });
+  await message.hover();
+  await panel.shot("undo");
+  await message.getByRole("button", { name: "Undo" }).click();
+  await page.locator(".monaco-dialog-box").getByRole("button", { name: "Take Back, with the Files" }).click();
+  await message.waitFor({ state: "detached" });
+  await until(() => !fs.existsSync(written), "the file is gone");
 });
 
 tried("an earlier message is edited, and the chat goes on from there", async ({ frame }) => {

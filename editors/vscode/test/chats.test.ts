@@ -1,13 +1,19 @@
 // Many chats: new ones, branches, history, export; and the model that answers.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { Panel, seen, until } from "./panel.ts";
 import { Provider } from "./provider.ts";
 
+/** Whether programs can be shut in here. */
+const SANDBOX = spawnSync("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "true"]).status === 0;
+/** Asks an address of nobody. */
+const OUT = "import socket\nsocket.create_connection(('192.0.2.1', 80))";
+
 const provider = await Provider.start({ text: "Whales sing." }, { text: "They do." }, { text: "Ants do not." });
 const panel = await Panel.open({
-  machine: provider.settingsWith({ policy: { deny: ["rm"] } }),
+  machine: provider.settingsWith({ policy: { deny: ["rm"], allow: ["echo *"] }, sandbox: SANDBOX ? "strict" : "off" }),
   env: Provider.environment,
 });
 const tried = (name: string, body: (panel: Panel) => Promise<void>) => seen(name, panel, body);
@@ -45,12 +51,46 @@ tried("a chat is exported", async ({ page, workbench }) => {
   assert.match(fs.readFileSync(file, "utf8"), /Whales sing\./);
 });
 
+tried("the chat is renamed", async ({ page }) => {
+  await panel.command("Open Interpreter: Rename the Chat…");
+  await page.locator(".quick-input-title", { hasText: "Rename the chat" }).waitFor();
+  await page.locator(".quick-input-widget input").first().fill("On whales");
+  await page.keyboard.press("Enter");
+  await panel.command("Open Interpreter: Show History…");
+  await page.locator(".quick-input-list [role=option]", { hasText: "On whales" }).waitFor();
+  await page.keyboard.press("Escape");
+});
+
 tried("what is found in the code is said at it, before it is decided on", async () => {
   provider.say({ code: "rm -rf made", language: "shell" }, { text: "As you like." });
   await panel.send("Tidy up.");
   await panel.proposed.locator(".findings li", { hasText: "rm" }).waitFor();
   await panel.proposed.getByRole("button", { name: "Reject" }).click();
   await panel.said.getByText("As you like.").waitFor();
+});
+
+tried("what runs without a question says why", async ({ frame }) => {
+  provider.say({ code: "echo by a rule", language: "shell" }, { text: "It is said." });
+  await panel.send("Say it.");
+  await panel.said.getByText("It is said.").waitFor();
+  const block = frame.locator(".block").last();
+  await block.locator(".output", { hasText: "by a rule" }).waitFor();
+  await block.locator(".note.unasked", { hasText: "policy.allow: echo" }).waitFor();
+});
+
+tried("what the sandbox stopped is allowed at the block", async ({ frame }) => {
+  if (!SANDBOX) return;
+  provider.say({ code: OUT }, { text: "There is no way out." });
+  await panel.send("Look outside.");
+  const block = await panel.approve();
+  const allow = block.getByRole("button", { name: "Allow the network in this session" });
+  await allow.waitFor();
+  await block.locator(".denied", { hasText: "variables go" }).waitFor();
+  await panel.rest();
+  await panel.shot("denied");
+  await allow.click();
+  await frame.locator(".note", { hasText: "The sandbox of this session allows" }).waitFor();
+  await allow.waitFor({ state: "detached" });
 });
 
 tried("another model is chosen, and a new chat begins", async ({ page, frame }) => {
@@ -61,6 +101,11 @@ tried("another model is chosen, and a new chat begins", async ({ page, frame }) 
   await panel.command("Open Interpreter: New Chat");
   await frame.locator(".welcome").waitFor();
   assert.equal(await frame.locator(".message").count(), 0);
+});
+
+tried("the doctor says what there is", async ({ page }) => {
+  await panel.command("Open Interpreter: Doctor");
+  await page.locator(".editor-instance .monaco-editor", { hasText: "/bin/python" }).waitFor();
 });
 
 tried("it is active at once", async ({ frame }) => {

@@ -17,33 +17,61 @@ print("ran:", area(2))
 `;
 const AFTER = BEFORE.replace("return 3 * r * r", "return math.pi * r ** 2").replace("2 * 3 * r", "2 * math.pi * r");
 
+/** A picture of one pixel, as PNG in base64. */
+const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
+
 const provider = await Provider.start();
 const panel = await Panel.open({
   machine: provider.settings,
   env: Provider.environment,
-  files: { "shapes.py": BEFORE },
+  files: { "shapes.py": BEFORE, "bad.json": "{wrong}", "notes.md": "# Some notes" },
 });
 const tried = (name: string, body: (panel: Panel) => Promise<void>) => seen(name, panel, body);
 const file = path.join(panel.workbench.workspace, "shapes.py");
 const editor = panel.page.locator(".editor-instance .monaco-editor").first();
 const text = async () => (await editor.locator(".view-lines").first().innerText()).replaceAll("\u00a0", " ");
 
-async function open(): Promise<void> {
+const lens = (name: string) => editor.locator(".codelens-decoration a", { hasText: new RegExp(`^${name}: `) });
+
+async function open(name: string, line: string): Promise<void> {
   await panel.page.keyboard.press("ControlOrMeta+p");
-  await panel.page.locator(".quick-input-widget input").first().fill("shapes.py");
-  await panel.page.locator(".quick-input-list [role=option]", { hasText: "shapes.py" }).first().click();
+  await panel.page.locator(".quick-input-widget input").first().fill(name);
+  await panel.page.locator(".quick-input-list [role=option]", { hasText: name }).first().click();
+  await editor.locator(".view-line", { hasText: line }).click();
+}
+
+/** Have the whole file edited, and wait for the two hunks of that. */
+async function edit(): Promise<void> {
   await editor.locator(".view-line", { hasText: "def area" }).click();
+  await panel.page.keyboard.press("ControlOrMeta+a");
+  provider.say({ text: `\`\`\`python\n${AFTER}\`\`\`\n` });
+  await panel.command("Open Interpreter: Edit Selection…");
+  await answer("use the real number");
+  await waits(2);
+}
+
+/** Wait until so many hunks are shown, by the server's lenses and by the lines of the extension's own. */
+async function waits(count: number): Promise<void> {
+  await until(async () => (await lens("Accept").count()) === count, `${count} hunks have a lens`);
+  await until(
+    async () => (await editor.locator(".review-widget").count()) === count,
+    `${count} hunks have their lines`,
+  );
+}
+
+async function asked(words: string): Promise<void> {
+  await panel.page.locator(".quick-input-widget", { hasText: words }).waitFor();
+}
+
+/** Type into the field that VS Code shows. */
+async function answer(words: string): Promise<void> {
+  await panel.page.locator(".quick-input-widget input").first().fill(words);
+  await panel.page.keyboard.press("Enter");
 }
 
 tried("an edit: one hunk accepted, one rejected, the first undone", async ({ page }) => {
-  await open();
-  await page.keyboard.press("ControlOrMeta+a");
-  provider.say({ text: `\`\`\`python\n${AFTER}\`\`\`\n` });
-  await panel.command("Open Interpreter: Edit Selection…");
-  await page.locator(".quick-input-widget input").first().fill("use the real number");
-  await page.keyboard.press("Enter");
-  const lens = (name: string) => editor.locator(".codelens-decoration a", { hasText: new RegExp(`^${name}: `) });
-  await until(async () => (await lens("Accept").count()) === 2, "two hunks are shown");
+  await open("shapes.py", "def area");
+  await edit();
   await editor.locator(".review-widget", { hasText: "math.pi * r ** 2" }).waitFor();
   assert.ok(!(await text()).includes("math.pi * r ** 2\n\n\ndef"), "nothing is written yet");
   await panel.shot("edit");
@@ -58,6 +86,52 @@ tried("an edit: one hunk accepted, one rejected, the first undone", async ({ pag
   await page.keyboard.press("ControlOrMeta+z");
   await until(async () => (await text()).includes("return 3 * r * r"), "the hunk is undone");
   assert.equal(fs.readFileSync(file, "utf8"), BEFORE);
+});
+
+tried("an edit by keys: the next and the previous hunk, one, all", async ({ page }) => {
+  await edit();
+  await editor.locator(".view-line", { hasText: "def area" }).click();
+  await page.keyboard.press("Alt+F5");
+  await page.keyboard.press("Alt+F5");
+  await page.keyboard.press("Alt+Backspace");
+  await waits(1);
+  await page.keyboard.press("Shift+Alt+F5");
+  await page.keyboard.press("Alt+Enter");
+  await until(async () => (await text()).includes("return math.pi * r ** 2"), "the first hunk is written");
+  assert.ok((await text()).includes("2 * 3 * r"));
+  await page.keyboard.press("ControlOrMeta+z");
+  await until(async () => (await text()).includes("return 3 * r * r"), "the hunk is undone");
+  await edit();
+  await editor.locator(".view-line", { hasText: "def area" }).click();
+  await page.keyboard.press("ControlOrMeta+Alt+Enter");
+  await until(async () => ((await text()).match(/math\.pi/g) ?? []).length === 2, "all hunks are written");
+  await page.keyboard.press("ControlOrMeta+z");
+  await page.keyboard.press("ControlOrMeta+z");
+  await waits(2);
+  await page.keyboard.press("ControlOrMeta+Alt+Backspace");
+  await waits(0);
+  assert.ok(!(await text()).includes("math.pi"));
+});
+
+tried("a file is written that was not there, once one has seen it", async ({ page }) => {
+  const made = path.join(panel.workbench.workspace, "greet.py");
+  for (const decision of ["Reject", "Make the File"]) {
+    provider.say({ text: "```python\nprint('good day')\n```\n" });
+    await panel.command("Open Interpreter: Write a New File…");
+    await asked("Its name, in the folder of this window");
+    await answer("greet.py");
+    await asked("What is to be in it?");
+    await answer("greet people");
+    await editor.locator(".view-line", { hasText: "good day" }).waitFor();
+    assert.ok(!fs.existsSync(made), "nothing is written yet");
+    const question = page.locator(".notification-toast", { hasText: "Make the file greet.py" });
+    await question.getByRole("button", { name: decision }).click();
+    await question.waitFor({ state: "hidden" });
+  }
+  await until(() => fs.existsSync(made), "the file is written");
+  assert.match(fs.readFileSync(made, "utf8"), /good day/);
+  await page.locator(".tab.active", { hasText: "greet.py" }).waitFor();
+  await open("shapes.py", "def area");
 });
 
 tried("the file is run, and what comes of it stands beside the code", async ({ frame }) => {
@@ -79,4 +153,45 @@ tried("what is selected goes into the chat, as one sees before it is sent", asyn
   assert.equal(await chip.count(), 0);
   assert.match(JSON.stringify(provider.requests.at(-1)), /def ring\(r\):/);
   await page.locator(".statusbar-item", { hasText: "openai/gpt-4o" }).waitFor();
+});
+
+tried("a question about what is selected is answered in the chat", async () => {
+  await editor.locator(".view-line", { hasText: "def area" }).click();
+  provider.say({ text: "Of a disc." });
+  await panel.command("Open Interpreter: Ask about Selection…");
+  await answer("The area of what?");
+  await panel.said.getByText("Of a disc.").waitFor();
+  assert.match(
+    JSON.stringify(provider.requests.at(-1)),
+    /def area\(r\):.*The area of what\?|The area of what\?.*def area/,
+  );
+});
+
+tried("a file of the Explorer, its problems and a picture go with a message", async ({ page, frame }) => {
+  const chips = frame.locator(".chips li");
+  await panel.command("View: Show Explorer");
+  const row = (name: string) => page.locator(".explorer-folders-view .monaco-list-row", { hasText: name });
+  await row("bad.json").click();
+  await editor.locator(".squiggly-error").first().waitFor();
+  await row("notes.md").click({ button: "right" });
+  // A menu takes no click in its first moments.
+  await page.locator(".monaco-menu .action-item", { hasText: "Add to Chat" }).first().hover();
+  await page.keyboard.press("Enter");
+  await chips.filter({ hasText: "notes.md" }).waitFor();
+  await frame.getByRole("button", { name: "Attach…" }).click();
+  await page.locator(".quick-input-list [role=option]", { hasText: "The problems" }).click();
+  await chips.filter({ hasText: "Problems of bad.json" }).waitFor();
+  await panel.field.evaluate((field, bytes) => {
+    const clipboardData = new DataTransfer();
+    const data = Uint8Array.from(atob(bytes), (each) => each.charCodeAt(0));
+    clipboardData.items.add(new File([data], "dot.png", { type: "image/png" }));
+    field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  }, DOT);
+  await chips.filter({ hasText: "dot.png" }).waitFor();
+  await panel.shot("chips");
+  provider.say({ text: "All of it came." });
+  await panel.send("What is there?");
+  await panel.said.getByText("All of it came.").waitFor();
+  const sent = JSON.stringify(provider.requests.at(-1));
+  for (const part of ["# Some notes", "bad.json:1:2: error", DOT]) assert.ok(sent.includes(part), part);
 });

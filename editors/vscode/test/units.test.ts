@@ -101,3 +101,32 @@ test("the stream is followed over gaps and replays", async () => {
   assert.deepEqual(told.events, ["+a", "~a", "missed 2", "-a", "+a", "~a", "~a", "complete"]);
   assert.deepEqual(told.text, [["a", "one two", true]]);
 });
+
+test("what the sandbox stopped is offered until it is allowed, at whatever block", async () => {
+  const left = await page.evaluate(() => {
+    const nothing = () => undefined;
+    const changed: string[] = [];
+    const conversation = new parts.Conversation({
+      added: nothing,
+      changed: (item) => changed.push(item.id),
+      dropped: nothing,
+      stale: nothing,
+      missed: nothing,
+      completed: nothing,
+    });
+    const denied = (id: string, paths: string[], network: boolean) => {
+      const content = { paths, network };
+      return { role: "computer" as const, type: "command", format: "denied", id, parent: "code", content };
+    };
+    const chunks = [denied("a", ["/data", "/other"], false), denied("b", ["/data"], true)];
+    conversation.take({ sessionId: "s", turnId: "t", seq: 1, nextSeq: 3, chunks });
+    conversation.allow("/data");
+    conversation.allow(undefined);
+    return { changed, denied: conversation.items.map((item) => item.denied) };
+  });
+  assert.deepEqual(left.denied, [
+    { paths: ["/other"], network: false },
+    { paths: [], network: false },
+  ]);
+  assert.deepEqual(left.changed, ["a", "b", "a", "b"]);
+});

@@ -1,6 +1,6 @@
 // The conversation that the panel shows: which session it is, and its state for all who show some of it.
 import * as vscode from "vscode";
-import { ErrorCode, type LmcChunk, type SessionOpenResult, type SessionState } from "../protocol.js";
+import { ErrorCode, type LmcChunk, type SessionInfo, type SessionOpenResult, type SessionState } from "../protocol.js";
 import { Refused, type Server } from "../server/server.js";
 
 const LAST = "oi-lsp.session";
@@ -46,6 +46,15 @@ export class Chat implements vscode.Disposable {
     if (this.current !== undefined && this.opening !== undefined) await this.opening;
     else await this.open(this.context.workspaceState.get<string>(LAST));
     return this.current ?? "";
+  }
+
+  /** What the list of sessions says of it. */
+  async info(): Promise<SessionInfo> {
+    const id = await this.session();
+    const { sessions } = await this.server.send("oi.session.list", {});
+    const found = sessions.find(({ sessionId }) => sessionId === id);
+    if (found === undefined) throw new Error("This chat is no longer there.");
+    return found;
   }
 
   /** Show the session again as it is now. */

@@ -2,14 +2,11 @@
 import * as vscode from "vscode";
 import { HOST_COMMANDS, type Chip, type Deed } from "../messages.js";
 import type { Server } from "../server/server.js";
+import type { Texts } from "../texts.js";
 import { pickAttachments } from "./attachments.js";
 import type { Chat } from "./chat.js";
 
-/** Texts that are compared, in documents that cannot be written. */
-const SCHEME = "oi-lsp";
 const LINKS = new Set(["http", "https", "mailto"]);
-/** The most texts that are kept for editors that show them. */
-const KEPT = 100;
 
 /** Our names of languages, where VS Code has others. */
 const LANGUAGES: Record<string, string> = {
@@ -19,14 +16,11 @@ const LANGUAGES: Record<string, string> = {
   react: "javascriptreact",
 };
 
-export class Deeds implements vscode.TextDocumentContentProvider, vscode.Disposable {
-  private readonly texts = new Map<string, string>();
-  private readonly registration = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
-  private count = 0;
-
+export class Deeds {
   constructor(
     private readonly server: Server,
     private readonly chat: Chat,
+    private readonly texts: Texts,
     private readonly attach: (chips: Chip[]) => Promise<void>,
   ) {}
 
@@ -40,8 +34,7 @@ export class Deeds implements vscode.TextDocumentContentProvider, vscode.Disposa
         await openCode(deed.language, deed.code);
         break;
       case "compareCode": {
-        const name = `code.${deed.language}`;
-        await this.compare(this.keep(name, deed.before), this.keep(name, deed.after), "Proposed ↔ as edited");
+        await this.compare(`code.${deed.language}`, deed.before, deed.after, "Proposed ↔ as edited");
         break;
       }
       case "compareFile":
@@ -62,36 +55,19 @@ export class Deeds implements vscode.TextDocumentContentProvider, vscode.Disposa
     }
   }
 
-  provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.texts.get(uri.query) ?? "This text is no longer kept.";
-  }
-
-  dispose(): void {
-    this.registration.dispose();
-  }
-
   private async compareFile(changeId: string, path: string): Promise<void> {
     const sessionId = await this.chat.session();
     const { before, after } = await this.server.send("oi.changes.read", { sessionId, changeId, path });
-    await this.compare(this.keep(path, before ?? ""), this.keep(path, after ?? ""), `${path}: what the run changed`);
+    await this.compare(path, before ?? "", after ?? "", `${path}: what the run changed`);
   }
 
-  private async compare(before: vscode.Uri, after: vscode.Uri, title: string): Promise<void> {
-    await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: true });
-  }
-
-  private keep(name: string, text: string): vscode.Uri {
-    const key = String(++this.count);
-    this.texts.set(key, text);
-    this.texts.delete(String(this.count - KEPT));
-    return vscode.Uri.from({ scheme: SCHEME, path: `/${name}`, query: key });
+  private async compare(name: string, before: string, after: string, title: string): Promise<void> {
+    const sides = [this.texts.keep(name, before), this.texts.keep(name, after)];
+    await vscode.commands.executeCommand("vscode.diff", ...sides, title, { preview: true });
   }
 
   private async fileOf(path: string): Promise<vscode.Uri> {
-    const sessionId = await this.chat.session();
-    const { sessions } = await this.server.send("oi.session.list", {});
-    const cwd = sessions.find((each) => each.sessionId === sessionId)?.cwd ?? "";
-    return vscode.Uri.joinPath(vscode.Uri.file(cwd), path);
+    return vscode.Uri.joinPath(vscode.Uri.file((await this.chat.info()).cwd), path);
   }
 }
 

@@ -1,4 +1,4 @@
-// Lists to choose from, as VS Code shows them: models, conversations, forms of an export.
+// What is asked with lists and dialogs of VS Code's: models, conversations, forms of an export, what is taken back.
 import * as vscode from "vscode";
 import type { HistoryExport, ModelOffer, Stored } from "../protocol.js";
 import type { Server } from "../server/server.js";
@@ -102,6 +102,29 @@ async function rename(server: Server, { id, label }: Entry): Promise<void> {
 async function remove(server: Server, { id, label }: Entry): Promise<void> {
   const answer = await vscode.window.showWarningMessage(`Delete “${label}” for good?`, { modal: true }, "Delete");
   if (answer === "Delete") await server.send("oi.history.delete", { conversationId: id });
+}
+
+/** Give the conversation another title. */
+export async function renameChat(server: Server, chat: Chat): Promise<void> {
+  const { sessionId, title: value } = await chat.info();
+  const title = await vscode.window.showInputBox({ title: "Rename the chat", value });
+  if (title !== undefined) await server.send("oi.session.rename", { sessionId, title });
+}
+
+const WITH_FILES = "Take Back, with the Files";
+const CHAT_ONLY = "Take Back the Chat Only";
+
+/** Take back a message and what came after it; where none is named, the last one. */
+export async function undo(server: Server, chat: Chat, messageId?: string): Promise<void> {
+  const sessionId = await chat.session();
+  const message = `Take back ${messageId === undefined ? "your last message" : "this message"} and what came after it?`;
+  const detail = "With the files: what its code changed on disk is as it was before. Variables are kept.";
+  const answer = await vscode.window.showWarningMessage(message, { modal: true, detail }, WITH_FILES, CHAT_ONLY);
+  if (answer === undefined) return;
+  const which = messageId === undefined ? {} : { messageId };
+  const { left = [] } = await server.send("oi.session.undo", { sessionId, files: answer === WITH_FILES, ...which });
+  const reasons = left.map(({ path, reason }) => `${path}: ${reason}`);
+  if (reasons.length > 0) void vscode.window.showWarningMessage(`Left as they are: ${reasons.join("; ")}`);
 }
 
 const FORMS: (vscode.QuickPickItem & { format: HistoryExport["format"] })[] = [

@@ -4,9 +4,11 @@ import * as vscode from "vscode";
 import type { Chip, FromPanel, ToPanel } from "../messages.js";
 import type { Commands } from "../protocol.js";
 import { Refused, type Server } from "../server/server.js";
+import type { Texts } from "../texts.js";
 import type { Chat } from "./chat.js";
 import { tokenColours } from "./colours.js";
 import { Deeds } from "./deeds.js";
+import { undo } from "./pickers.js";
 
 export const VIEW = "oi-lsp.chat";
 
@@ -21,10 +23,10 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly context: vscode.ExtensionContext,
     private readonly server: Server,
     private readonly chat: Chat,
+    texts: Texts,
   ) {
-    this.deeds = new Deeds(server, chat, (chips) => this.attach(chips));
+    this.deeds = new Deeds(server, chat, texts, (chips) => this.attach(chips));
     this.subscriptions = [
-      this.deeds,
       chat.onOpened((opened) => this.post({ type: "session", opened })),
       server.onStatus((status) => this.post({ type: "status", status })),
       server.onStatus(({ kind }) => {
@@ -89,6 +91,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         break;
       case "branch":
         await reported(this.chat.branch(message.messageId));
+        break;
+      case "undo":
+        await reported(undo(this.server, this.chat, message.messageId));
         break;
       case "deed":
         await reported(this.deeds.perform(message.deed));

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import { reported } from "../chat/view.js";
 import type { EditHunk, EditState } from "../protocol.js";
 import type { Server } from "../server/server.js";
+import type { Texts } from "../texts.js";
 
 const WAITING = "oi-lsp.hunksWait";
 
@@ -20,6 +21,7 @@ export class InlineEdits implements vscode.Disposable {
   private readonly edits = new Map<string, EditState>();
   private readonly threads = new Map<string, vscode.CommentThread>();
   private readonly running = new Map<string, () => void>();
+  private readonly offered = new Set<string>();
   private readonly comments = vscode.comments.createCommentController("oi-lsp.edit", "Open Interpreter");
   private readonly removed = vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
@@ -28,7 +30,10 @@ export class InlineEdits implements vscode.Disposable {
   });
   private readonly subscriptions: vscode.Disposable[];
 
-  constructor(private readonly server: Server) {
+  constructor(
+    private readonly server: Server,
+    private readonly texts: Texts,
+  ) {
     this.subscriptions = [
       this.comments,
       this.removed,
@@ -78,6 +83,8 @@ export class InlineEdits implements vscode.Disposable {
     else this.edits.set(edit.editId, edit);
     if (!isOver) this.showProgress(edit.editId);
     else this.running.get(edit.editId)?.();
+    const [hunk] = edit.hunks;
+    if (isOver && isNewFile(edit) && hunk?.state === "proposed") void reported(this.offerFile(edit, hunk));
     if (edit.state === "failed") void vscode.window.showWarningMessage(edit.error ?? "The edit failed.");
     this.draw();
   }
@@ -85,6 +92,7 @@ export class InlineEdits implements vscode.Disposable {
   private forget(): void {
     for (const end of this.running.values()) end();
     this.edits.clear();
+    this.offered.clear();
     this.draw();
   }
 
@@ -104,6 +112,19 @@ export class InlineEdits implements vscode.Disposable {
       .then(() => this.running.delete(editId));
   }
 
+  /** Show a file that would be made, and ask. Whoever closes the question says no. */
+  private async offerFile(edit: EditState, hunk: EditHunk): Promise<void> {
+    if (this.offered.has(edit.editId)) return;
+    this.offered.add(edit.editId);
+    const name = vscode.workspace.asRelativePath(vscode.Uri.parse(edit.uri));
+    const shown = await vscode.workspace.openTextDocument(this.texts.keep(name, hunk.new));
+    await vscode.window.showTextDocument(shown, { preview: true });
+    const question = `Make the file ${name}, as it is shown?`;
+    const answer = await vscode.window.showInformationMessage(question, "Make the File", "Reject");
+    const command = answer === "Make the File" ? "oi.edit.accept" : "oi.edit.reject";
+    if (this.edits.has(edit.editId)) await this.server.send(command, { editId: edit.editId });
+  }
+
   private atCursor(): Waiting | undefined {
     const editor = vscode.window.activeTextEditor;
     if (editor === undefined) return undefined;
@@ -120,6 +141,7 @@ export class InlineEdits implements vscode.Disposable {
   private waiting(uri?: string): Waiting[] {
     const found: Waiting[] = [];
     for (const edit of this.edits.values()) {
+      if (isNewFile(edit)) continue;
       for (const hunk of edit.hunks) {
         if ((uri !== undefined && edit.uri !== uri) || hunk.state !== "proposed" || hunk.range === undefined) continue;
         const { start, end } = hunk.range;
@@ -175,6 +197,11 @@ export class InlineEdits implements vscode.Disposable {
     thread.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
     thread.contextValue = "hunk";
   }
+}
+
+/** Whether it is an edit of a file that is not there yet, so that there are no lines to show it at. */
+function isNewFile(edit: EditState): boolean {
+  return edit.version === undefined;
 }
 
 function keyOf({ edit, hunk }: Waiting): string {

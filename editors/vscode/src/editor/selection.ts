@@ -44,6 +44,18 @@ export class Selection {
     await this.server.send("oi.selection.edit", { uri, range, instruction, sessionId: await this.chat.session() });
   }
 
+  /** Have the model write a file that is not there yet; see `InlineEdits`. */
+  async newFile(): Promise<void> {
+    const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+    if (folder === undefined) throw new Error("Open a folder first: the file is made in it.");
+    const ask = { title: "A new file", ignoreFocusOut: true };
+    const name = await vscode.window.showInputBox({ ...ask, prompt: "Its name, in the folder of this window" });
+    const instruction = name && (await vscode.window.showInputBox({ ...ask, prompt: "What is to be in it?" }));
+    if (!name || !instruction) return;
+    const uri = vscode.Uri.joinPath(folder, name).toString();
+    await this.server.send("oi.selection.edit", { uri, instruction, sessionId: await this.chat.session() });
+  }
+
   /** Files of the Explorer, or what is selected in the editor, as a part of the next message. */
   async addToChat(uri?: vscode.Uri, uris?: vscode.Uri[]): Promise<void> {
     const files = uris ?? (uri === undefined ? [] : [uri]);

@@ -17,6 +17,13 @@ export interface Item {
   failedAt?: number;
   /** Of what a run changed on disk. */
   change?: Change;
+  /** Of what the sandbox kept a run from: what of it can still be allowed. */
+  denied?: Denied;
+}
+
+export interface Denied {
+  paths: string[];
+  network: boolean;
 }
 
 export interface Change {
@@ -68,7 +75,8 @@ export class Conversation {
     return changes.flatMap((found) => {
       if (found.parent === undefined || this.items.some((item) => item.change?.id === found.changeId)) return [];
       const files = found.files.map(({ path, kind, what }) => ({ path, kind, what }));
-      const item = { ...changeItem(found.changeId, found.parent), change: { id: found.changeId, files, more: 0 } };
+      const change = { id: found.changeId, files, more: 0 };
+      const item = { ...toldItem("changes", found.changeId, found.parent), change };
       this.insert(item);
       return [item];
     });
@@ -76,6 +84,16 @@ export class Conversation {
 
   item(id: string | undefined): Item | undefined {
     return id === undefined ? undefined : this.byId.get(id);
+  }
+
+  /** The sandbox allows more from now on: to write to a path, or the network where there is none. */
+  allow(path: string | undefined): void {
+    for (const item of this.items) {
+      if (item.denied === undefined) continue;
+      const { paths, network } = item.denied;
+      item.denied = { paths: paths.filter((each) => each !== path), network: network && path !== undefined };
+      this.listener.changed(item);
+    }
   }
 
   /** The code that a proposal is about. */
@@ -151,12 +169,14 @@ export class Conversation {
 
   private applyCommand(chunk: LmcChunk): void {
     if (chunk.content === "undo" || chunk.content === "reset") this.listener.stale();
-    else if (chunk.format === "changes") {
+    const item = toldItem(chunk.format ?? "", chunk.id ?? "", chunk.parent ?? "");
+    if (chunk.format === "changes") {
       const said = this.items.at(-1);
       const isWords = said?.parent === chunk.parent && said?.type === "message" && said.recipient === "user";
       if (said !== undefined && isWords) this.drop(said);
-      this.add({ ...changeItem(chunk.id ?? "", chunk.parent ?? ""), change: chunk.content as Change });
-    }
+      this.add({ ...item, change: chunk.content as Change });
+    } else if (chunk.format === "denied") this.add({ ...item, denied: chunk.content as Denied });
+    else if (chunk.format === "unasked") this.add({ ...item, text: (chunk.content as { words: string }).words });
   }
 
   private itemOf(from: LmcMessage | LmcChunk): Item {
@@ -187,9 +207,9 @@ export class Conversation {
 let unnamed = 0;
 const RESULTS = new Set(["console", "image", "code"]);
 
-function changeItem(id: string, parent: string): Item {
-  const role = "computer";
-  return { id, role, type: "changes", format: undefined, recipient: "user", parent, text: "", done: true };
+/** What is told of a block, beside the messages. */
+function toldItem(type: string, id: string, parent: string): Item {
+  return { id, role: "computer", type, format: undefined, recipient: "user", parent, text: "", done: true };
 }
 
 function textOf(content: unknown): string {

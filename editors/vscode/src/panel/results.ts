@@ -4,6 +4,7 @@ import { act, type App, type Row } from "./app.js";
 import { command } from "./bridge.js";
 import { ChangesView } from "./changes.js";
 import type { Item } from "./conversation.js";
+import { deniedRow } from "./denied.js";
 import { button, h, visible } from "./dom.js";
 import { codeElement } from "./highlight.js";
 import { Markdown } from "./markdown.js";
@@ -64,6 +65,7 @@ function resultOf(app: App, item: Item): Row {
   if (item.type === "console") return outputRow(item);
   if (item.type === "image") return pictureRow(item);
   if (item.type === "changes") return new ChangesView(app, item);
+  if (item.type === "denied") return deniedRow(app, item);
   if (item.type === "code") return item.format === "html" ? htmlRow(item) : codeRow(item);
   return noteRow(item);
 }

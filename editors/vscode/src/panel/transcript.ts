@@ -182,6 +182,10 @@ function userRow(app: App, item: Item): Row {
       class: "quiet",
       title: "A new chat that goes on from this message; this one stays as it is",
     }),
+    button("Undo", () => post({ type: "undo", messageId: item.id }), {
+      class: "quiet",
+      title: "Take back this message and what came after it, with the files that were changed or without",
+    }),
   );
   const canEdit = !isFile && item.recipient === undefined;
   const element = h(
