@@ -36,14 +36,14 @@ class EchoKernel(Kernel):
         say = lambda kind, **content: self.send_response(self.iopub_socket, kind, content)
         if code == "ask":
             code = self.raw_input("which? ")
-        say("stream", name="stdout", text=f"{self.count} {code}\\n")
-        if code == "html":
-            say("display_data", data={"text/html": "<b>x</b>", "text/plain": "x"}, metadata={})
-        if code == "wait":
-            try:
+        try:
+            say("stream", name="stdout", text=f"{self.count} {code}\\n")
+            if code == "html":
+                say("display_data", data={"text/html": "<b>x</b>", "text/plain": "x"}, metadata={})
+            if code == "wait":
                 time.sleep(1000)
-            except KeyboardInterrupt:
-                return {"status": "error", "ename": "Interrupted", "evalue": "", "traceback": []}
+        except KeyboardInterrupt:  # it may come as soon as the text is out
+            return {"status": "error", "ename": "Interrupted", "evalue": "", "traceback": []}
         return {"status": "ok", "execution_count": self.count, "payload": [], "user_expressions": {}}
 
 
