@@ -102,8 +102,9 @@ export class Panel {
     // The extensions' commands come a while after the workbench.
     for (const until = Date.now() + FIRST_TIME; ;) {
       await this.page.keyboard.press("F1");
-      await input.fill(`>${name}`);
       try {
+        // It closes again where the workbench, which has just opened, takes the focus.
+        await input.fill(`>${name}`, { timeout: 2000 });
         await option.click({ timeout: 2000 });
         return;
       } catch (error) {
