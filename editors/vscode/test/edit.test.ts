@@ -34,9 +34,7 @@ const text = async () => (await editor.locator(".view-lines").first().innerText(
 const lens = (name: string) => editor.locator(".codelens-decoration a", { hasText: new RegExp(`^${name}: `) });
 
 async function open(name: string, line: string): Promise<void> {
-  await panel.page.keyboard.press("ControlOrMeta+p");
-  await panel.page.locator(".quick-input-widget input").first().fill(name);
-  await panel.page.locator(".quick-input-list [role=option]", { hasText: name }).first().click();
+  await panel.pick("ControlOrMeta+p", name, name);
   await editor.locator(".view-line", { hasText: line }).click();
 }
 

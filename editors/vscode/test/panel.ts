@@ -97,14 +97,18 @@ export class Panel {
 
   /** Run a command by its name, as the palette lists it. */
   async command(name: string): Promise<void> {
+    await this.pick("F1", `>${name}`, name);
+  }
+
+  /** Open a list by a key, and take what it has for some words. */
+  async pick(key: string, words: string, name: string): Promise<void> {
     const input = this.page.locator(".quick-input-widget input").first();
     const option = this.page.locator(".quick-input-list [role=option]", { hasText: name }).first();
-    // The extensions' commands come a while after the workbench.
+    // What it lists may come late, and it closes where something else takes the focus meanwhile.
     for (const until = Date.now() + FIRST_TIME; ;) {
-      await this.page.keyboard.press("F1");
+      await this.page.keyboard.press(key);
       try {
-        // It closes again where the workbench, which has just opened, takes the focus.
-        await input.fill(`>${name}`, { timeout: 2000 });
+        await input.fill(words, { timeout: 2000 });
         await option.click({ timeout: 2000 });
         return;
       } catch (error) {

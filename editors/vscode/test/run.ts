@@ -1,4 +1,5 @@
-// Runs the tests in this folder on node's runner, two files at a time: each has a workbench of its own.
+// Runs the tests in this folder on node's runner, one file after the other: each has a workbench of its own, and two at
+// a time on two cores take the focus late.
 //   node test/run.ts [NAMES]      the files whose names have one of these in them; none: all
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
@@ -16,5 +17,5 @@ const wanted = process.argv.slice(2);
 const files = fs.readdirSync(here).filter((name) => name.endsWith(".test.ts"));
 const chosen = files.filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)));
 fs.rmSync(path.join(here, "..", "out", "failures"), { recursive: true, force: true });
-const args = ["--test", "--test-concurrency=2", ...chosen.map((name) => path.join(here, name))];
+const args = ["--test", "--test-concurrency=1", ...chosen.map((name) => path.join(here, name))];
 process.exit(spawnSync(process.execPath, args, { stdio: "inherit" }).status ?? 1);
