@@ -148,10 +148,11 @@ class Editor(ABC):
             with self._log.open("rb") as log:
                 log.seek(self._read)
                 for line in log:
-                    # The last line may be half written.
-                    if line.endswith(b"\n"):
-                        self._wire.append(json.loads(line))
-                        self._read += len(line)
+                    # The last line may be half written: its rest, which may come meanwhile, is no line of its own.
+                    if not line.endswith(b"\n"):
+                        break
+                    self._wire.append(json.loads(line))
+                    self._read += len(line)
         return self._wire
 
     def said(self, who: str, matches: Callable[[Json], object]) -> list[Json]:
