@@ -221,7 +221,7 @@ def test_always_does_not_ask_again_for_the_same_code(terminal: Terminal) -> None
     terminal.until_prompt()
     terminal.say("which files are here?")
     terminal.until("That was the shell", times=2)
-    assert "It ran without a question. You approved it always, in this session." in terminal.screen()
+    terminal.until("It ran without a question. You approved it always, in this session.")
 
 
 def test_ctrl_c_stops_a_loop_and_variables_live_on(terminal: Terminal, editor: Callable[[str], dict[str, str]]) -> None:

@@ -44,7 +44,7 @@ tried("a chat is exported", async ({ page, workbench }) => {
   await until(async () => (await name.inputValue()).endsWith(".md"), "a name for the file is offered");
   const file = path.join(workbench.workspace, "chat.md");
   await name.fill(file);
-  await page.keyboard.press("Enter");
+  await name.press("Enter");
   await until(() => fs.existsSync(file), "the file is written");
   // It is shown, and has the cursor then.
   await page.locator(".editor-instance .monaco-editor.focused", { hasText: "Whales sing." }).waitFor();
@@ -54,11 +54,12 @@ tried("a chat is exported", async ({ page, workbench }) => {
 tried("the chat is renamed", async ({ page }) => {
   await panel.command("Open Interpreter: Rename the Chat…");
   await page.locator(".quick-input-title", { hasText: "Rename the chat" }).waitFor();
-  await page.locator(".quick-input-widget input").first().fill("On whales");
-  await page.keyboard.press("Enter");
+  const name = page.locator(".quick-input-widget input").first();
+  await name.fill("On whales");
+  await name.press("Enter");
   await panel.command("Open Interpreter: Show History…");
   await page.locator(".quick-input-list [role=option]", { hasText: "On whales" }).waitFor();
-  await page.keyboard.press("Escape");
+  await name.press("Escape");
 });
 
 tried("what is found in the code is said at it, before it is decided on", async () => {

@@ -63,8 +63,9 @@ async function asked(words: string): Promise<void> {
 
 /** Type into the field that VS Code shows. */
 async function answer(words: string): Promise<void> {
-  await panel.page.locator(".quick-input-widget input").first().fill(words);
-  await panel.page.keyboard.press("Enter");
+  const input = panel.page.locator(".quick-input-widget input").first();
+  await input.fill(words);
+  await input.press("Enter");
 }
 
 tried("an edit: one hunk accepted, one rejected, the first undone", async ({ page }) => {

@@ -214,8 +214,13 @@ function fileOf(pid: string, name: string): string {
 }
 
 /** A test of one panel, which keeps what there was to see where it fails. */
-export function seen(name: string, panel: Panel, body: (panel: Panel) => Promise<void>): void {
-  test(name, { timeout: 3 * FIRST_TIME }, async () => {
+export function seen(
+  name: string,
+  panel: Panel,
+  body: (panel: Panel) => Promise<void>,
+  timeout = 3 * FIRST_TIME,
+): void {
+  test(name, { timeout }, async () => {
     try {
       await body(panel);
     } catch (error) {

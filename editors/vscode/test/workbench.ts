@@ -44,6 +44,8 @@ const USER = {
   "extensions.ignoreRecommendations": true,
   "chat.disableAIFeatures": true,
   "workbench.reduceMotion": "on",
+  // A list that is being looked at stays, though a webview that is late takes the focus.
+  "workbench.quickOpen.closeOnFocusLost": false,
   "editor.accessibilitySupport": "off",
 };
 

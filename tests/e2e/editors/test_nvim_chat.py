@@ -26,7 +26,7 @@ def test_a_block_is_edited_run_and_answered(
     begin(editor, workspace, scripted)
     editor.say("Greet me, wörld.")
     editor.until_screen("● proposed")
-    assert "I ask who you are." in editor.screen()
+    editor.until_screen("I ask who you are.")
     editor.command("wincmd k")
     editor.command("call search('hi')")
     editor.press("cwhiho")
@@ -48,7 +48,7 @@ def test_a_block_is_edited_run_and_answered(
     assert "print('hiho')" in text
     assert "hello Ada Ünal" in text
     assert "print('hiho')" in json.dumps(scripted.requests[-1].json["messages"])
-    assert "Line 24 of a long answer." in editor.screen(), "the end is followed"
+    editor.until_screen("Line 24 of a long answer.")  # the end is followed
     editor.command("wincmd k")
     editor.press("[[")
     editor.until_screen("● done")

@@ -66,7 +66,7 @@ def test_all_hunks_are_accepted_and_dismissed_and_a_new_file_is_written(
     editor.goto(5)
     editor.command("Oi dismiss")
     editor.until(lambda: HEAD[1] not in editor.screen(), "the first hunk to be gone")
-    assert "return math.pi * square" in editor.screen()
+    editor.until_screen("return math.pi * square")
     editor.command("Oi dismiss all")
     editor.until(lambda: "return math.pi * square" not in editor.screen(), "the second hunk to be gone")
     assert buffer(editor) == OLD
