@@ -282,17 +282,17 @@ class Turn:
             return "Not run, because the block before it was declined."
         reviews.accepted(decision.grant.cell, review)
         if decision.always is not None:
-            self._remember(decision.grant, decision.always, block)
+            await self._remember(decision.grant, decision.always, block)
         if decision.grant.cell.code != block.code:
             self._stream.open("user", "code", block.language, parent=block.message_id)
             self._stream.write(decision.grant.cell.code)
         finished = await self._execute(block, decision.grant)
         return "" if finished.status == "ok" else "Not run, because the block before it did not succeed."
 
-    def _remember(self, grant: Grant, always: Always, block: Block) -> None:
+    async def _remember(self, grant: Grant, always: Always, block: Block) -> None:
         """Have the same code not asked about again, now that it is about to run; where that fails it runs once."""
         try:
-            self._host.gate.remember(grant, always)
+            await self._host.gate.remember(grant, always)
         except OiError as error:
             self._note(str(error), block, recipient="user")
 
