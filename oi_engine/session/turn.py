@@ -332,7 +332,8 @@ class Turn:
                         self._show(event, block)
                         shown = shown or self._stream.next_seq != before
         except ComputerError as error:
-            self._print(f"{error}\n", block)
+            self._console(block)
+            self._stream.write(f"{error}\n", "output")
             shown, finished = True, Finished("error")
         if not shown:
             self._console(block)  # it ran, and printed nothing
@@ -351,8 +352,9 @@ class Turn:
 
     def _show(self, event: RunEvent, block: Block) -> None:
         match event:
-            case Text(text, line=line):
-                self._print(text, block, line)
+            case Text(text, stream, line):
+                self._console(block, "assistant" if stream == "twin" else None)
+                self._stream.write(text, "output", line=line)
             case ActiveLine(None) if self._open_type() != "console":
                 pass  # an image came last: no line is shown that would have to be taken back
             case ActiveLine(line):
@@ -377,14 +379,11 @@ class Turn:
             case _:
                 pass
 
-    def _print(self, text: str, block: Block, line: int | None = None) -> None:
-        self._console(block)
-        self._stream.write(text, "output", line=line)
-
-    def _console(self, block: Block) -> None:
+    def _console(self, block: Block, recipient: Recipient | None = None) -> None:
         """Have a console message open: for the first output, and for what comes after an image."""
-        if self._open_type() != "console":
-            self._stream.open("computer", "console", parent=block.message_id)
+        head = self._stream.open_message
+        if head is None or head.type != "console" or head.recipient != recipient:
+            self._stream.open("computer", "console", recipient=recipient, parent=block.message_id)
 
     def _open_type(self) -> str:
         head = self._stream.open_message
