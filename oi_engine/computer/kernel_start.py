@@ -174,9 +174,7 @@ class Output:
             if not isinstance(text, str):
                 return output._write(stream, text)  # raises, in the stream's own words
             output.drain()
-            if not text.isascii():
-                text = sound(text)
-            output.write(stream, text, output.line() if output._written.left else 0)
+            output.write(stream, sound(text), output.line() if output._written.left else 0)
             return len(text)
 
         def flush(stream: Any) -> None:

@@ -254,6 +254,86 @@ def test_one_is_listed_and_revoked(tmp_path: Path) -> None:
         kept.revoke(first.id)
 
 
+RUN_FILES = [
+    *("python build.py", "bash x.sh", "node x.js", "make", "./x.sh", "sub/x", ". x.sh", "source x.sh", "npm test"),
+    *("ls; python3 build.py", "cd sub && make all", "echo $(python x.py)", "for f in *.py; do python $f; done"),
+    *("cat x | bash", "env python x.py", "time make", "exec ./x", "f() { make; }; f", "PATH=. ls", "$PYTHON x.py"),
+    *("'python' x.py", "/usr/bin/python3 x.py", "python <<< x", "xargs -n1 sh", "~/bin/x", "if make; then ls; fi"),
+    *("python x.py &", "! make", "A=1 make", "eval make", "command make", "\\make", "'ma'ke", "x=(1", "<(make)"),
+]
+RUN_NONE = [
+    "ls -l",
+    "echo $HOME",
+    "cat a | sort > b",
+    "[ -f x ] && rm x",
+    "set -e; cd sub; ls *.py",
+    "git status",
+    "/bin/ls",
+]
+
+
+@pytest.mark.parametrize("code", RUN_FILES)
+def test_shell_code_that_runs_files_is_not_kept(tmp_path: Path, code: str) -> None:
+    with pytest.raises(OiError, match=r"not kept as approved.*Approve it always in this session"):
+        KeptApprovals(tmp_path / "a.json").keep(Cell("s", "shell", code, str(tmp_path)))
+
+
+@pytest.mark.parametrize("code", RUN_NONE)
+def test_other_shell_code_is(tmp_path: Path, code: str) -> None:
+    kept, cell = KeptApprovals(tmp_path / "a.json"), Cell("s", "shell", code, str(tmp_path))
+    kept.keep(cell)
+    assert kept.holds(cell)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_kept"),
+    [
+        ("print(1)", True),
+        ("import matplotlib.pyplot as plt\n%matplotlib inline\nplt.plot(x)", True),
+        ("%time f(x)", True),
+        ("%%timeit\nf(x)", True),
+        ("!python build.py", False),
+        ("x = !make", False),
+        ("if x:\n    !make", False),
+        ("%run build.py", False),
+        ("%%bash\nmake", False),
+        ("%time !make", False),
+        ("%time %run x", False),
+        ("%sx make", False),
+    ],
+)
+def test_a_cell_of_python_is_kept_without_what_ipython_runs(tmp_path: Path, code: str, is_kept: bool) -> None:
+    kept, cell = KeptApprovals(tmp_path / "a.json"), Cell("s", "python", code, str(tmp_path))
+    if is_kept:
+        kept.keep(cell)
+    else:
+        with pytest.raises(OiError, match="not kept"):
+            kept.keep(cell)
+    assert kept.holds(cell) == is_kept
+
+
+def test_a_program_of_the_workspace_is_such_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "bin" / "tool"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    kept = KeptApprovals(tmp_path / "a.json")
+    kept.keep(Cell("s", "shell", "tool", str(tmp_path / "elsewhere")))
+    with pytest.raises(OiError, match="tool runs"):
+        kept.keep(Cell("s", "shell", "tool", str(tmp_path)))
+
+
+def test_one_that_was_kept_before_holds_no_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, cell = KeptApprovals(tmp_path / "a.json"), Cell("s", "shell", "python build.py", str(tmp_path))
+    with monkeypatch.context() as before:
+        before.setattr("oi_engine.safety.approvals.file_runner", lambda cell: "")
+        kept.keep(cell)
+        assert kept.holds(cell)
+    assert len(kept.all()) == 1
+    assert not kept.holds(cell)
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"approvals": 3}', '{"approvals": [{}]}', "[" * 100_000, "\udcff"])
 def test_a_damaged_file_approves_nothing(tmp_path: Path, content: str) -> None:
     kept = KeptApprovals(tmp_path / "a.json")
