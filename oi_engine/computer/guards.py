@@ -1,8 +1,8 @@
 """The empty folders that a sandbox makes in a workspace, so that code cannot make them, and how they go again.
 
 While a sandbox is set up in a workspace, and until all that ran in it is gone, a lock is shared on the folder itself:
-by whoever starts it, then by its supervisor. The last one to leave, who gets the lock alone, removes what was made and is
-still empty (``supervisor.give_back``); before that nothing is removed, as a mount in another sandbox would go with it.
+by whoever starts it, then by its supervisor. The last one to leave, who gets the lock alone, removes what was made and
+is still empty (``supervisor.give_back``); before that nothing is removed, as a mount in another sandbox would go too.
 What was made is told from what is the person's own by its sticky bit: so it goes later, too, where a machine was
 switched off meanwhile.
 """
