@@ -9,6 +9,7 @@ Before a person is asked, the gate asks the policy (``safety.policy``) and what 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from typing import Literal, Protocol, final
 
@@ -102,7 +103,7 @@ class Kept(Protocol):
         ...
 
     def keep(self, cell: Cell) -> object:
-        """Approve a cell for its place, from now on."""
+        """Approve a cell for its place, from now on. Waits for the disk, and may be called in any thread."""
         ...
 
 
@@ -213,11 +214,12 @@ class Gate:
         del self._pending[proposal_id]
         return grant
 
-    def remember(self, grant: Grant, always: Always) -> None:
+    async def remember(self, grant: Grant, always: Always) -> None:
         """What a grant allows is not asked about again, in this session or here; for one that is about to be used.
 
-        Raises ``GrantError`` for one that is unknown, used or changed, or where nothing is kept here, and ``OiError``
-        where it cannot be kept.
+        What is kept is on disk by the time that this returns; the loop does not wait for that. Raises ``GrantError``
+        for one that is unknown, used or changed, or where nothing is kept here, and ``OiError`` where it cannot be
+        kept.
         """
         if self._grants.get(grant.id) != grant.cell.digest:
             raise GrantError("This approval was used already, has expired, or was never given.")
@@ -226,7 +228,7 @@ class Gate:
         elif self.kept is None:
             raise GrantError("Nothing is kept here.", "Approve it for this session.")
         else:
-            self.kept.keep(grant.cell)
+            await asyncio.to_thread(self.kept.keep, grant.cell)
 
     def own(self, cell: Cell) -> Grant:
         """The person sent code of their own: sending it is the approval. Raises ``GrantError`` as ``approve`` does."""

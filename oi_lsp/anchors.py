@@ -51,6 +51,12 @@ class Anchors:
         self._all.insert(self._all.index(other) + 1, anchor)
         return anchor
 
+    def add_before(self, other: Anchor) -> Anchor:
+        """A new one right before another: what is written at it comes before all that is written at that one."""
+        anchor = Anchor(other.offset)
+        self._all.insert(self._all.index(other), anchor)
+        return anchor
+
     def remove(self, anchor: Anchor) -> None:
         """Follow it no longer."""
         if anchor in self._all:

@@ -126,6 +126,16 @@ class DocumentWriter:
         """A place to write at behind all that is written at another one, what waits to be written there included."""
         return self._anchors.add_after(other)
 
+    def anchor_before(self, other: Anchor) -> Anchor:
+        """A place to write at before all that waits to be written at another one."""
+        return self._anchors.add_before(other)
+
+    def waits_at(self, anchor: Anchor) -> bool:
+        """Whether something is to be written at an anchor that has not been seen in the document."""
+        flight = self._flight
+        in_flight = flight.jobs if flight is not None and flight.seen is None else []
+        return any(job.first is anchor for job in [*self._jobs, *(job for job, _ in in_flight)])
+
     def release(self, anchor: Anchor) -> None:
         """Follow an anchor no longer; nothing may be waiting to be written at it."""
         self._anchors.remove(anchor)

@@ -9,6 +9,7 @@ from typing import Any
 from attrs import define, field
 
 from oi_engine.computer.runtime import Finished, InputRequest, Notice, Rich, RunEvent, Text
+from oi_engine.messages import Recipient
 from oi_engine.session.session import Session
 from oi_engine.stream import Entry, Stream
 from oi_engine.transcript import Transcript
@@ -48,10 +49,11 @@ class _Output:
 
     def take(self, event: RunEvent) -> None:
         match event:
-            case Text(text):
+            case Text(text, stream):
                 head = self._stream.open_message
-                if head is None or head.type != "console":
-                    self._stream.open("computer", "console")
+                recipient: Recipient | None = "assistant" if stream == "twin" else None
+                if head is None or head.type != "console" or head.recipient != recipient:
+                    self._stream.open("computer", "console", recipient=recipient)
                 self._stream.write(text, "output")
             case Rich(kind, form, content):
                 self._whole(kind, form, content)

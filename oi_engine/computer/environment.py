@@ -21,9 +21,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from oi_engine.computer.guards import held
 from oi_engine.computer.sandbox import Confinement
+from oi_engine.computer.supervisor import give_back
 
 _ASK_SECONDS = 15.0
 _QUESTION = """
@@ -105,8 +107,18 @@ def candidates(setting: str | None, folder: Path, root: Path, env: Mapping[str, 
 async def _ask(python: Path, env: Mapping[str, str], confinement: Confinement | None) -> _Answer | None:
     """What that Python has; ``None`` where it does not answer."""
     command = [str(python), "-I", "-c", _QUESTION]
-    if confinement is not None:
-        command, env = confinement.command(command), confinement.environment(env)
+    if confinement is None:
+        return await _answer(command, env)
+    async with held(confinement.folder) as workspace:
+        confined = evolve(confinement, held=workspace is not None)
+        try:
+            return await _answer(confined.command(command), confined.environment(env))
+        finally:
+            if workspace is not None:
+                give_back(workspace)
+
+
+async def _answer(command: list[str], env: Mapping[str, str]) -> _Answer | None:
     try:
         process = await asyncio.create_subprocess_exec(
             *command,

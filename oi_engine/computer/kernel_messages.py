@@ -7,6 +7,7 @@ in a kernel can send any others in its name: what is not as the protocol has it 
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -27,6 +28,9 @@ _RICH: dict[str, tuple[Literal["image", "code"], str]] = {
 }
 """What LMC can hold, the richest first: type and format by MIME type."""
 
+
+_NAMELESS = re.compile(r"<[\w.]+(?: object| object at 0x[0-9a-fA-F]+| at 0x[0-9a-fA-F]+)>")
+"""What Python says of an object that says nothing of itself."""
 
 UNREADABLE = (TypeError, ValueError, LookupError, AttributeError, RecursionError)
 """What reading a message raises that is not as the protocol has it."""
@@ -159,17 +163,17 @@ def _written(text: str, stream: Literal["stdout", "stderr"], lines: list[tuple[i
 
 
 def _shown(data: Mapping[str, Any], line: int | None) -> list[RunEvent]:
-    """The richest form, and beside markup the plain one too, which is what the model reads."""
+    """The richest form, as Jupyter's front ends choose, and of markup the words before it, for the model."""
     found = next((mime for mime in _RICH if mime in data), None)
     text = _text(data.get("text/markdown") or data.get("text/plain") or "")
-    plain: list[RunEvent] = [Text(f"{text}\n", "result", line)] if text else []
     if found is None:
-        return plain
+        return [Text(f"{text}\n", "result", line)] if text else []
     type_, form = _RICH[found]
     value = _text(data[found])
     if type_ == "image":
         return [Rich(type_, form, value.strip(), line)]
-    return [*plain, Rich(type_, form, value, line)]
+    says_something = text and not _NAMELESS.fullmatch(text)
+    return [*([Text(f"{text}\n", "twin", line)] if says_something else []), Rich(type_, form, value, line)]
 
 
 def reply_of(content: object) -> Reply:

@@ -37,7 +37,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -67,33 +67,39 @@ class Cap:
     def __init__(self, limit: int, folder: str | None) -> None:
         self._room, self._folder = limit, folder
         self._path = ""
-        self._head: list[str] = []
         self._file: Any = None
         self._left = self._most = 0
         self._problem = ""
+        self._unwritten: list[str] = []
+        self._late = 0  # characters of it that came when there was no room
         self._kept_back = 0
         self._tail = ""
 
     def take(self, text: str) -> str:
         """The part of ``text`` that may be sent."""
-        sent, rest = text[: self._room], text[self._room :]
-        self._room -= len(sent)
-        if self._folder is None:
-            return sent
-        if rest or self._path:
-            self._keep(text)
-        else:
-            self._head.append(sent)
-        self._kept_back += len(rest)
-        self._tail = (self._tail + rest[-TAIL:])[-TAIL:]
+        if self._folder is not None:
+            self._unwritten.append(text)
+        if len(text) <= self._room:
+            self._room -= len(text)
+            return text
+        sent = text[: self._room]
+        self._room = 0
+        if self._folder is not None:
+            self._kept_back += len(text) - len(sent)
+            self._late += len(text)
+            if self._late >= PIECE:
+                self._keep()
         return sent
 
     def tell(self) -> dict[str, Any] | None:
         """The content of ``oi_spilled`` for what was kept back since the last time."""
         if not self._kept_back:
             return None
-        self._do(self._file.flush)
-        content = {"omitted": self._kept_back - len(self._tail), "path": self._path, "tail": self._tail}
+        self._keep()
+        if self._file is not None:
+            self._do(self._file.flush)
+        tail = self._tail[-self._kept_back :]
+        content = {"omitted": self._kept_back - len(tail), "path": self._path, "tail": tail}
         self._kept_back, self._tail = 0, ""
         return {**content, "problem": self._problem}
 
@@ -102,10 +108,13 @@ class Cap:
         if self._file is not None:
             self._do(self._file.close)
 
-    def _keep(self, text: str) -> None:
+    def _keep(self) -> None:
+        """Put what is not in the file there: many small pieces at once, as each by itself costs as much."""
+        text = "".join(self._unwritten)
+        self._unwritten, self._late = [], 0
+        self._tail = (self._tail + text)[-TAIL:]
         if not self._path:
             self._do(self._open)
-            self._head = []
         size = len(text.encode())
         if not self._problem and size > self._left:
             self._problem = f"a file may have {self._most:,} bytes"
@@ -117,7 +126,6 @@ class Cap:
         self._path = new_path(self._folder, "output", "txt")
         self._left = self._most = min(SPILL_LIMIT, shutil.disk_usage(self._folder).free // SPILL_SHARE)
         self._file = open(self._path, "w", encoding="utf-8", newline="")  # noqa: SIM115
-        self._file.writelines(self._head)
 
     def _do(self, step: Callable[[], object]) -> None:
         """Do something with the file. A failure costs the file, and is told; it is no failure of the program."""
@@ -157,7 +165,9 @@ class Output:
         self._flushed = 0.0
         self._write, self._push = stream_class.write, stream_class._flush
         wait_flushed = stream_class.flush
-        self.pipes: list[Pipe] = []
+        self._pipes: dict[int, Pipe] = {}
+        self._written_to = select.poll()
+        self._reading = threading.RLock()  # a signal's handler may print while its own thread reads
         output = self
 
         def write(stream: Any, text: Any) -> Any:
@@ -191,10 +201,13 @@ class Output:
         """Put text on a stream, piece by piece, as far as the cell may send it. ``line``: that of the cell."""
         with self._lock:
             text = self._cap.take(text)
-            if self._last is not None and self._last is not stream and text:
+            if not text:
+                return
+            if self._last is not stream:
                 # The streams have buffers of their own: send the other's first, so that the order stays.
-                self.push(self._last)
-            self._last = stream
+                if self._last is not None:
+                    self.push(self._last)
+                self._last = stream
             while text:
                 piece, text = text[: PIECE - self._unsent], text[PIECE - self._unsent :]
                 self._unsent += len(piece)
@@ -206,14 +219,32 @@ class Output:
 
     def _forked(self) -> None:
         """In a forked child another thread may have held the lock, and the pipes are the parent's to read."""
-        self._lock = threading.RLock()
-        self.pipes = []
+        self._lock, self._reading = threading.RLock(), threading.RLock()
+        self._pipes, self._written_to = {}, select.poll()
         self._written.forget()
 
+    def follow(self, *pipes: Pipe) -> None:
+        """Have what is written to the other ends of pipes join their streams."""
+        for pipe in pipes:
+            self._pipes[pipe.descriptor] = pipe
+            self._written_to.register(pipe.descriptor, select.POLLIN)
+        threading.Thread(target=self._watch, name="oi-output", daemon=True).start()
+
     def drain(self) -> None:
-        """Take in what child processes have written until now."""
-        for pipe in self.pipes:
-            pipe.drain()
+        """Take in what child processes have written until now. Asked before each write: it costs one system call."""
+        with self._reading:  # an empty pipe says nothing while the other thread holds what it has read from it
+            for descriptor, _ in self._written_to.poll(0):
+                pipe = self._pipes[descriptor]
+                for text in pipe.read():
+                    self.write(pipe.stream, text)
+
+    def _watch(self) -> None:
+        mine = select.poll()
+        for descriptor in self._pipes:
+            mine.register(descriptor, select.POLLIN)
+        while True:
+            mine.poll()
+            self.drain()
 
     def begin(self) -> None:
         """A cell begins."""
@@ -252,36 +283,22 @@ class Output:
 
 
 class Pipe:
-    """The process's own stdout or stderr (descriptor 1 or 2), read back in."""
+    """The process's own stdout or stderr (descriptor 1 or 2), read back in, and the stream that it joins."""
 
-    def __init__(self, output: Output, stream: Any, descriptor: int) -> None:
-        self._output, self._stream, self._descriptor = output, stream, descriptor
+    def __init__(self, stream: Any, descriptor: int) -> None:
+        self.stream, self.descriptor = stream, descriptor
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._poll = select.poll()
-        self._poll.register(descriptor, select.POLLIN)
-        self._lock = threading.RLock()  # a signal's handler may print while its own thread reads
         os.set_inheritable(descriptor, False)
         os.set_blocking(descriptor, False)
-        threading.Thread(target=self._watch, name="oi-output", daemon=True).start()
 
-    def drain(self) -> None:
-        """Read what is there now, without waiting for more."""
-        with self._lock:  # an empty pipe says nothing while the other thread holds what it has read from it
-            if not self._poll.poll(0):
+    def read(self) -> Iterator[str]:
+        """What is there now, without waiting for more."""
+        for _ in range(_PIPE_ROUNDS):
+            try:
+                data = os.read(self.descriptor, _PIPE_READ)
+            except BlockingIOError:
                 return
-            for _ in range(_PIPE_ROUNDS):
-                try:
-                    data = os.read(self._descriptor, _PIPE_READ)
-                except BlockingIOError:
-                    return
-                self._output.write(self._stream, self._decoder.decode(data))
-
-    def _watch(self) -> None:
-        mine = select.poll()
-        mine.register(self._descriptor, select.POLLIN)
-        while True:
-            mine.poll()
-            self.drain()
+            yield self._decoder.decode(data)
 
 
 class Bounds:
@@ -475,7 +492,7 @@ def main(connection_file: str, folder: str, stdout: int, stderr: int) -> None:
         traceback.print_exc(file=sys.__stderr__)
         os._exit(1)
     del os.environ["PYDEVD_DISABLE_FILE_VALIDATION"]
-    output.pipes += [Pipe(output, sys.stdout, stdout), Pipe(output, sys.stderr, stderr)]
+    output.follow(Pipe(sys.stdout, stdout), Pipe(sys.stderr, stderr))
     app.start()
 
 

@@ -11,11 +11,20 @@ import base64
 import binascii
 from collections import deque
 from pathlib import Path
-from typing import Literal
 
 from attrs import evolve
 
-from oi_engine.computer.runtime import Failure, Finished, InputRequest, Notice, Rich, RunEvent, Spilled, Text
+from oi_engine.computer.runtime import (
+    Failure,
+    Finished,
+    InputRequest,
+    Notice,
+    Rich,
+    RunEvent,
+    Spilled,
+    Text,
+    TextStream,
+)
 from oi_engine.computer.spill import SpillFile, create_private
 from oi_engine.messages import new_id
 from oi_engine.safety.sanitize import Sanitizer, collapse_carriage_returns, sanitize
@@ -29,8 +38,7 @@ _WORD = 2_000  # characters of a prompt, a notice or a detail
 _LINE = 64 * 1024  # characters of an unfinished line that may wait
 _JOIN = 1_024  # pieces shorter than this are joined in the tail
 
-Stream = Literal["stdout", "stderr", "result", "traceback"]
-Piece = tuple[Stream, str]
+Piece = tuple[TextStream, str]
 
 
 class OutputLimiter:
@@ -46,8 +54,8 @@ class OutputLimiter:
 
     def __init__(self, folder: Path, *, head: int = HEAD, tail: int = TAIL, file_cap: int = FILE_CAP) -> None:
         name = new_id("cell")
-        self._sanitizers: dict[Stream, Sanitizer] = {}
-        self._stream: Stream = "stdout"
+        self._sanitizers: dict[TextStream, Sanitizer] = {}
+        self._stream: TextStream = "stdout"
         self._line: int | None = None
         self._lines = _Lines()
         self._room = head
@@ -100,7 +108,7 @@ class OutputLimiter:
         self._spilled = 0
         return [*events, *self._gallery.finish()]
 
-    def _text(self, stream: Stream, text: str) -> list[RunEvent]:
+    def _text(self, stream: TextStream, text: str) -> list[RunEvent]:
         sanitizer = self._sanitizers.setdefault(stream, Sanitizer())
         events: list[RunEvent] = []
         if stream != self._stream:
@@ -125,7 +133,7 @@ class OutputLimiter:
                 events += self._hold(stream, text[len(live) :])
         return events
 
-    def _hold(self, stream: Stream, text: str) -> list[RunEvent]:
+    def _hold(self, stream: TextStream, text: str) -> list[RunEvent]:
         events: list[RunEvent] = []
         if not self._holding:
             self._holding = True
@@ -168,7 +176,7 @@ class _Lines:
     __slots__ = ("_due", "_kept", "_parts", "_size", "_states", "_stream", "_waits")
 
     def __init__(self) -> None:
-        self._stream: Stream = "stdout"
+        self._stream: TextStream = "stdout"
         self._parts: list[str] = []  # the end of the line that waits
         self._size = 0
         self._kept = 0  # its size when it was last collapsed
@@ -176,7 +184,7 @@ class _Lines:
         self._due = 0  # the state that goes on next
         self._waits = False
 
-    def feed(self, stream: Stream, text: str) -> list[Piece]:
+    def feed(self, stream: TextStream, text: str) -> list[Piece]:
         if not text:
             return []
         before = self.flush() if stream != self._stream else []
@@ -222,7 +230,7 @@ class _Tail:
         self._held = 0
         self._dropped = 0
 
-    def push(self, stream: Stream, text: str) -> None:
+    def push(self, stream: TextStream, text: str) -> None:
         if len(text) > self._size:
             self._dropped += len(text) - self._size
             text = text[len(text) - self._size :]

@@ -11,6 +11,8 @@ from typing import Literal, Protocol
 
 from attrs import frozen
 
+TextStream = Literal["stdout", "stderr", "result", "twin", "traceback"]
+
 END_OF_INPUT = "\x04"
 """As an answer: the program's input ends here (``^D`` in a terminal)."""
 
@@ -19,11 +21,13 @@ END_OF_INPUT = "\x04"
 class Text:
     """Output of the program, as it came: not yet sanitized, not yet bounded. ``stream`` tells errors apart.
 
+    ``twin``: what comes next as ``Rich``, in words, for the model and for who cannot show that.
+
     ``line``: the line of the cell, from 1, that wrote it, where that is known for certain.
     """
 
     text: str
-    stream: Literal["stdout", "stderr", "result", "traceback"] = "stdout"
+    stream: TextStream = "stdout"
     line: int | None = None
 
 

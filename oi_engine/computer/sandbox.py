@@ -33,6 +33,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from oi_engine import paths
+from oi_engine.computer.guards import MADE
 from oi_engine.errors import KernelFailed, OiError
 from oi_engine.safety.programs import GUARDED, path_outside
 from oi_engine.settings import Settings
@@ -177,13 +178,15 @@ class Confinement:
     """A sandbox for one process. ``shared``: folders (and files) of this program's own that it gets, and whether it may
     write there.
 
-    ``memory`` in megabytes and ``processes`` are bounds on it and all that it starts; ``None``: none.
+    ``memory`` in megabytes and ``processes`` are bounds on it and all that it starts; ``None``: none. ``held``: whether
+    who starts it holds the workspace (``guards``), so that what is made in it can go again.
     """
 
     sandbox: Sandbox
     folder: str
     memory: int | None = None
     processes: int | None = None
+    held: bool = False
     shared: tuple[tuple[str, bool], ...] = ()
 
     def sharing(self, *folders: tuple[str | os.PathLike[str], bool]) -> Confinement:
@@ -304,7 +307,7 @@ class Confinement:
             if not os.path.lexists(path):
                 # Where it is missing code could make it: something must be there to mount over.
                 try:
-                    os.mkdir(path)
+                    os.mkdir(path, MADE if self.held else 0o777)
                 except OSError as error:
                     raise KernelFailed(f"{path} cannot be made ({error.strerror}), so it cannot be guarded.") from error
             options += ["--ro-bind", path, path]

@@ -32,8 +32,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
+from attrs import evolve
+
+from oi_engine.computer.guards import held
 from oi_engine.computer.sandbox import Confinement
 from oi_engine.computer.syscalls import filter_program
 from oi_engine.errors import KernelFailed
@@ -193,24 +197,28 @@ async def start_supervised(
     Raises ``KernelFailed`` where the command or its folder is not there or may not be used.
     """
     options = [] if tty is None else ["--tty", str(tty)]
-    files = (stdin, stdout, stderr)
     given = [*pass_fds, *([] if tty is None else [tty])]
     own: list[int] = []
-    try:
-        if confinement is not None:
-            env = confinement.environment(env)
-            if sys.platform == "linux":
+    async with held(confinement.folder) if confinement is not None else nullcontext() as workspace:
+        try:
+            if confinement is not None:
+                env = confinement.environment(env)
+                confinement = evolve(confinement, held=workspace is not None)
+            if confinement is not None and sys.platform == "linux":
                 inner, writer = own = list(os.pipe())
                 options += ["--inner", str(inner), "--told", str(writer), *confinement.watched]
                 filter_ = _in_pipe(filter_program())
                 own += [] if filter_ is None else [filter_]
                 argv = confinement.command(argv, told=writer, tty=None if tty is None else 1, filter_=filter_)
-            else:
+            elif confinement is not None:
                 argv = confinement.command(argv)
-        supervised = _spawn(argv, options, dict(env), cwd, files, [*given, *own])
-    finally:
-        for descriptor in own:
-            os.close(descriptor)
+            if workspace is not None:
+                options += ["--workspace", str(workspace)]
+                given.append(workspace)
+            supervised = _spawn(argv, options, dict(env), cwd, (stdin, stdout, stderr), [*given, *own])
+        finally:
+            for descriptor in own:
+                os.close(descriptor)
     try:
         await supervised._wait_started()
     except asyncio.CancelledError:

@@ -3,7 +3,7 @@
 ::
 
     python -I -S supervisor.py --lifeline FD --report FD [--tty FD]
-        [--inner FD --told FD [--memory MB] [--processes N]] -- command [argument …]
+        [--inner FD --told FD [--memory MB] [--processes N] [--workspace FD]] -- command [argument …]
 
 The command gets a session of its own and inherits every open descriptor but those named in the options. The one of
 ``--tty`` becomes its controlling terminal. When it ends, or when the last writer of the lifeline is
@@ -20,6 +20,8 @@ id, as it is in there, to ``told``. PID is then what that process is called out 
 what processes have in common), and threads. They are looked at four times a second, and for root more often. Passing
 one is reported as ``limit NAME``, and is the end.
 
+``--workspace`` is the sandbox's folder, with a shared lock (``guards``): what was made in it goes when all is gone.
+
 Should the script itself be killed with SIGKILL, the command dies with it (PR_SET_PDEATHSIG); what the command started
 may then live on. A descendant that another user owns (``sudo``) cannot be killed and is left after ``_GIVE_UP``.
 
@@ -33,9 +35,12 @@ from __future__ import annotations
 import os
 import select
 import signal
+import stat
 import sys
 import time
 
+GUARDED = (".git", ".vscode", ".oi")
+"""What a sandbox makes where it is missing: the same as in ``safety.programs``, which cannot be imported here."""
 _LOOK_SECONDS = 0.25
 _LOOK_SECONDS_AT_ROOT = 0.1
 """For root the kernel bounds no number of processes (RLIMIT_NPROC): a fork bomb makes hundreds in a quarter second."""
@@ -50,7 +55,7 @@ def main(arguments: list[str]) -> int:
     """Run the command of ``arguments`` (as in the module's docstring) to its end; its exit status."""
     options, command = _parse(arguments)
     lifeline, report = options["--lifeline"], options["--report"]
-    for name in ("--lifeline", "--report", "--tty", "--inner"):
+    for name in ("--lifeline", "--report", "--tty", "--inner", "--workspace"):
         if name in options:
             os.set_inheritable(options[name], False)
     wake, waker = _catch_signals()
@@ -59,7 +64,8 @@ def main(arguments: list[str]) -> int:
     if child is None:
         return _NOT_STARTED
     limits = _Limits(options.get("--memory"), options.get("--processes"), report)
-    _let_go_of_descriptors({lifeline, report, wake, waker})
+    workspace = options.get("--workspace", lifeline)
+    _let_go_of_descriptors({lifeline, report, wake, waker, workspace})
     groups = {child}
     status = _watch(child, lifeline, wake, groups, limits)
     if status is not None:
@@ -70,6 +76,8 @@ def main(arguments: list[str]) -> int:
     if status is None:
         status = left if left is not None else -signal.SIGKILL
         _tell(report, f"exited {status}")
+    if "--workspace" in options and not _descendants(groups):
+        give_back(workspace)
     return status if status >= 0 else 128 - status
 
 
@@ -297,6 +305,31 @@ def _end_descendants(child: int, groups: set[int]) -> int | None:
     return ended if ended is not None else status
 
 
+def give_back(workspace: int) -> None:
+    """Remove the folders that were made in a workspace for sandboxes, where this is the last one there.
+
+    ``workspace``: a descriptor with a lock. A folder that something is in by now is the person's, and is so marked.
+    """
+    import fcntl
+
+    try:
+        fcntl.flock(workspace, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return
+    for name in GUARDED:
+        try:
+            folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=workspace)
+        except OSError:
+            continue  # it is not there, or no folder
+        about = os.fstat(folder)
+        if about.st_mode & stat.S_ISVTX and about.st_uid == os.geteuid():
+            try:
+                os.rmdir(name, dir_fd=workspace)
+            except OSError:
+                os.fchmod(folder, stat.S_IMODE(about.st_mode) & ~stat.S_ISVTX)
+        os.close(folder)
+
+
 def _signal_all(pids: set[int], number: int) -> None:
     for pid in pids:
         try:
@@ -331,9 +364,9 @@ def _processes() -> list[tuple[int, int, int]]:
         if not name.isdigit():
             continue
         try:
-            with open(f"/proc/{name}/stat", "rb") as stat:
+            with open(f"/proc/{name}/stat", "rb") as file:
                 # The second field, the program's name in parentheses, may hold anything.
-                fields = stat.read().rpartition(b") ")[2].split()
+                fields = file.read().rpartition(b") ")[2].split()
         except OSError:
             continue  # it ended in between
         # A process whose first thread alone has ended looks like a zombie with more than one thread.

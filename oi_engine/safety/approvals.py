@@ -7,6 +7,8 @@ is for the list alone: the beginning of the code, with keys taken out.
 
     {"version": 1, "approvals": [{"id", "digest", "language", "begins", "folder", "sandbox", "approved_at"}]}
 
+Code that runs what is in files (``file_runners``) is not kept: its text does not say what would run.
+
 A file that cannot be read, or that others may write to, approves nothing.
 """
 
@@ -29,6 +31,7 @@ from oi_engine import paths
 from oi_engine.approval import Cell
 from oi_engine.errors import OiError
 from oi_engine.messages import now
+from oi_engine.safety.file_runners import file_runner
 from oi_engine.safety.redact import redact
 
 _BEGINS = 80
@@ -56,9 +59,9 @@ class KeptApprovals:
     path: Path = attrs.field(factory=lambda: paths.data_folder() / "approvals.json")
 
     def holds(self, cell: Cell) -> bool:
-        """Whether this very cell was approved for this very place."""
+        """Whether this very cell was approved for this very place, and its text is all that it is."""
         digest = _digest(cell)
-        return any(kept.digest == digest for kept in self.all())
+        return any(kept.digest == digest for kept in self.all()) and not file_runner(cell)
 
     def all(self) -> tuple[KeptApproval, ...]:
         """All of them, the oldest first."""
@@ -77,7 +80,11 @@ class KeptApprovals:
             return ()
 
     def keep(self, cell: Cell) -> KeptApproval:
-        """Approve a cell for its place, from now on. Raises ``OiError`` where it cannot be kept."""
+        """Approve a cell for its place, from now on. Raises ``OiError`` where it runs files, or cannot be kept."""
+        if why := file_runner(cell):
+            raise OiError(
+                f"This code is not kept as approved: {why}, which may change.", "Approve it always in this session."
+            )
         digest = _digest(cell)
         begins = redact(" ".join(cell.code.split()))[:_BEGINS]
         approval = KeptApproval(

@@ -14,7 +14,7 @@ AnyPath = str | os.PathLike[str]
 
 GUARDED = (".git", ".vscode", ".oi")
 """Of a workspace: what is in them is run, or believed, by programs outside of any sandbox. A sandbox makes empty ones
-where they are missing, so that code cannot make them."""
+where they are missing, so that code cannot make them (``computer.guards``)."""
 
 
 def lies_in(path: AnyPath, folder: AnyPath) -> bool:

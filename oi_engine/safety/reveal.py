@@ -14,6 +14,8 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
+from functools import cached_property, lru_cache
+from itertools import accumulate, islice
 from typing import Literal
 
 from attrs import frozen
@@ -24,6 +26,8 @@ NAMED = 20
 """Findings of one kind that are told one by one; the rest are counted."""
 PLACES = 50
 """Places of one finding that are given; the rest are counted."""
+LOOKED_AT = 10_000
+"""Characters, and words, that are judged one by one; that code has more of them to be judged is told."""
 
 Kind = Literal["bidi", "invisible", "space", "control", "look-alike", "long-line"]
 
@@ -45,8 +49,8 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """The sentence with the place, and how many there are."""
-        times = "" if self.count == 1 else f", {self.count:,} times in all"
+        """The sentence with the place, and how often it is there."""
+        times = "" if self.count == 1 else f", {self.count:,} times"
         return f"Line {self.line}: {self.what}{times}."
 
     def __str__(self) -> str:
@@ -83,12 +87,15 @@ _KINDS: dict[Kind, str] = {
     "space": "looks like a plain space or a line's end and is none",
     "control": "is a control character",
 }
-# Everything outside this class is plain; what is in it is judged by its category.
-_SUSPECT = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u1680\u180e\u2000-\u200f"
+# Everything outside these characters is plain; what is of them is judged by its category.
+_SUSPECTS = (
+    r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u1680\u180e\u2000-\u200f"
     rf"\u2028-\u202f\u205f-\u206f\u3000\ud800-\udfff\ufeff\ufff9-\ufffb{_BLANK}{_IGNORABLE}"
-    r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]"
+    r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
 )
+_SUSPECT = re.compile(rf"[\r{_SUSPECTS}]")
+_HIDDEN_RUN = re.compile(rf"(?:[{_SUSPECTS}]|\r(?!\n))+")
+_PLAIN = bytes([*b"\t\n", *range(0x20, 0x7F)])
 
 _WORD = re.compile(r"\w+")
 _LATIN_TWINS = {
@@ -101,40 +108,65 @@ _APART = frozenset({"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGR
 
 def reveal(code: str) -> Revealed:
     """What to show a person for approval, and what to tell them. Linear in the length; ``code`` is not changed."""
-    places: dict[str, list[tuple[int, int]]] = {}
-    counts: Counter[str] = Counter()
-
-    def shown(match: re.Match[str]) -> str:
-        char, at = match.group(), match.start()
-        if _harmless(code, at, char):
-            return char
-        counts[char] += 1
-        if counts[char] <= PLACES:
-            places.setdefault(char, []).append(match.span())
-        return f"‹{_title(char)}›"
-
-    text = _SUSPECT.sub(shown, code)
     lines = _Lines(code)
-    found = [_hidden(char, counts[char], tuple(spans), lines) for char, spans in places.items()]
-    found += _few([_twin(word, spans, lines) for word, spans in _imitations(code).items()])
+    text, found = (code, []) if _is_plain(code) else _written_out(code, lines)
+    found += _look_alikes(code, lines)
     found += _few([_long(number, *span) for number, span in lines.long()])
     return Revealed(text, tuple(sorted(found, key=lambda finding: (finding.line, finding.column))))
 
 
+def _is_plain(code: str) -> bool:
+    """Whether it is printable ASCII in lines, as most code is: told at the speed of copying it."""
+    return code.isascii() and not code.replace("\r\n", "\n").encode().translate(None, _PLAIN)
+
+
+def _written_out(code: str, lines: _Lines) -> tuple[str, list[Finding]]:
+    """The text with what hides in it written out, and what that is. After ``LOOKED_AT`` characters it is in short."""
+    suspects = list(islice(_SUSPECT.finditer(code), LOOKED_AT))
+    places: dict[str, list[tuple[int, int]]] = {}
+    counts: Counter[str] = Counter()
+    parts: list[str] = []
+    done = 0
+    for match in suspects:
+        char, at = match.group(), match.start()
+        if _harmless(code, at, char):
+            continue
+        parts += [code[done:at], f"‹{_title(char)}›"]
+        done = match.end()
+        counts[char] += 1
+        if counts[char] <= PLACES:
+            places.setdefault(char, []).append(match.span())
+    found = [_hidden(char, counts[char], tuple(spans), lines) for char, spans in places.items()]
+    rest, more = code[done:], None
+    if len(suspects) == LOOKED_AT:
+        looked_at = suspects[-1].end()
+        more = _HIDDEN_RUN.search(code, looked_at)
+        rest = code[done:looked_at] + _HIDDEN_RUN.sub("‹…›", code[looked_at:])
+    if more is not None:
+        what = "From here on each stretch of what hides, or may, is shown as ‹…›"
+        found.append(Finding("invisible", *lines.place(more.start()), what, (more.span(),)))
+    return "".join([*parts, rest]), found
+
+
 class _Lines:
-    """Where the lines of a text begin."""
+    """The lines of a text, and where they end."""
 
     def __init__(self, code: str) -> None:
-        self._ends = [match.start() for match in re.finditer("\n", code)] + [len(code)]
+        self._lengths = list(map(len, code.split("\n")))
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return list(accumulate(self._lengths, lambda end, length: end + 1 + length))
 
     def place(self, at: int) -> tuple[int, int]:
         index = bisect_left(self._ends, at)
         return index + 1, at - (self._ends[index - 1] if index else -1)
 
     def long(self) -> list[tuple[int, tuple[int, int]]]:
-        starts = [0, *(end + 1 for end in self._ends)]
-        spans = enumerate(zip(starts, self._ends, strict=False), 1)
-        return [(number, span) for number, span in spans if span[1] - span[0] > LONG_LINE]
+        if max(self._lengths) <= LONG_LINE:
+            return []
+        lines = enumerate(zip(self._lengths, self._ends, strict=True), 1)
+        return [(number, (end - length, end)) for number, (length, end) in lines if length > LONG_LINE]
 
 
 def _harmless(code: str, at: int, char: str) -> bool:
@@ -181,17 +213,31 @@ def _long(line: int, start: int, end: int) -> Finding:
     return Finding("long-line", line, LONG_LINE + 1, what, ((start, end),))
 
 
-def _imitations(code: str) -> dict[str, list[tuple[int, int]]]:
-    """Words that can be taken for other words, with their places.
+def _look_alikes(code: str, lines: _Lines) -> list[Finding]:
+    if code.isascii():
+        return []
+    words = _strange_words(code)
+    imitating = _imitating(words[:LOOKED_AT])
+    unjudged = set(words[LOOKED_AT:])
+    places: dict[str, list[tuple[int, int]]] = {}
+    for match in _WORD.finditer(code) if imitating else ():
+        if match.group() in imitating:
+            places.setdefault(match.group(), []).append(match.span())
+    found = _few([_twin(word, spans, lines) for word, spans in places.items()])
+    if unjudged:
+        start, end = next(match.span() for match in _WORD.finditer(code) if match.group() in unjudged)
+        what = f"{len(unjudged):,} more words have letters beyond ASCII, and were not looked at"
+        found.append(Finding("look-alike", *lines.place(start), what, ((start, end),)))
+    return found
+
+
+def _imitating(words: list[str]) -> set[str]:
+    """Those of all the words of a text beyond ASCII that can be taken for other words.
 
     Such is a word that mixes Latin with letters of another script (of Greek only those that look Latin, as Δx is plain
     to see); one in letters that Unicode folds into others (Python reads ｅｖａｌ as eval); and one wholly in twins of
     Latin letters, where the code has no other word in that script that would explain it.
     """
-    words: dict[str, list[tuple[int, int]]] = {}
-    for match in [] if code.isascii() else _WORD.finditer(code):
-        if not match.group().isascii():
-            words.setdefault(match.group(), []).append(match.span())
     scripts = {word: _scripts(word) for word in words}
     twins = {
         word: next(iter(found))
@@ -200,15 +246,27 @@ def _imitations(code: str) -> dict[str, list[tuple[int, int]]]:
     }
     explained = {script for word, found in scripts.items() if word not in twins and len(found) == 1 for script in found}
     return {
-        word: spans
-        for word, spans in words.items()
-        if _mixed(word, scripts[word]) or _folded(word) or (word in twins and twins[word] not in explained)
+        word
+        for word, found in scripts.items()
+        if _mixed(word, found) or any(map(_folded, set(word))) or (word in twins and twins[word] not in explained)
     }
 
 
+def _strange_words(code: str) -> list[str]:
+    """The words that are not ASCII alone, each once."""
+    strange = " ".join(part for part in dict.fromkeys(code.split()) if not part.isascii())
+    return [word for word in dict.fromkeys(_WORD.findall(strange)) if not word.isascii()]
+
+
 def _scripts(word: str) -> set[str]:
-    """Scripts of the letters, by the first word of their names; of ASCII too."""
-    return {unicodedata.name(char, "?").split(" ")[0] for char in word if char.isalpha()}
+    """Scripts of the letters; of ASCII too."""
+    return set(map(_script, set(word))) - {""}
+
+
+@lru_cache(maxsize=4096)
+def _script(char: str) -> str:
+    """The script of a letter, by the first word of its name; empty for what is no letter."""
+    return unicodedata.name(char, "?").split(" ")[0] if char.isalpha() else ""
 
 
 def _all_twins(word: str, script: str) -> bool:
@@ -222,9 +280,10 @@ def _mixed(word: str, scripts: set[str]) -> bool:
     return others != {"GREEK"} or any(char in _LATIN_TWINS["GREEK"] for char in word)
 
 
-def _folded(word: str) -> bool:
-    folded = (unicodedata.normalize("NFKC", char) for char in word if char > "\x7f" and char.isalpha())
-    return any(text.isascii() for text in folded)
+@lru_cache(maxsize=4096)
+def _folded(char: str) -> bool:
+    """Whether Unicode folds a letter into another."""
+    return char > "\x7f" and char.isalpha() and unicodedata.normalize("NFKC", char).isascii()
 
 
 def _twin(word: str, spans: list[tuple[int, int]], lines: _Lines) -> Finding:

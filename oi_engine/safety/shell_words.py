@@ -35,11 +35,12 @@ _QUOTED = {"raw_string": re.compile(r"'[ -&(-~]*'"), "string": re.compile(r'"[ #
 """Single quotes around anything else; double quotes around what is not ``"``, ``$``, a backslash, a backtick, ``!``."""
 
 
-def _names(*lines: str) -> frozenset[str]:
+def names(*lines: str) -> frozenset[str]:
+    """The words of the lines."""
     return frozenset(" ".join(lines).split())
 
 
-_WORDS = _names(
+_WORDS = names(
     "! - . : [ [[ alias always autoload bind builtin case command complete coproc declare do done elif else",
     "emulate enable esac eval exec export fc fi for foreach function functions getopts hash if in let local",
     "mapfile nocorrect noglob read readarray readonly repeat select set setopt shopt source then time trap",
@@ -47,7 +48,7 @@ _WORDS = _names(
 )
 """Words of the grammar, and builtins that run something or change what names mean, in bash and zsh."""
 
-RUNS_OTHERS = _WORDS | _names(
+RUNS_OTHERS = _WORDS | names(
     "ash at awk bash batch bun busybox bwrap chroot csh dash deno doas docker emacs env ex expect fakeroot find",
     "firejail fish flock gawk gdb ionice irb java julia ksh less lua make man mawk more nawk nc ncat nice node",
     "nodejs nohup npx nsenter numactl osascript parallel perl php pipx pkexec podman powershell psql pwsh python",
@@ -57,11 +58,11 @@ RUNS_OTHERS = _WORDS | _names(
 )
 """Programs that no rule allows, since what they run is not what is seen."""
 
-_STEERS = (_WORDS - _names(": [ [[")) | _names("popd printf pushd vared zparseopts zstyle wait")
+_STEERS = (_WORDS - names(": [ [[")) | names("popd printf pushd vared zparseopts zstyle wait")
 """Commands after which a name in the same shell may mean something else."""
-_SPECIAL = _names("aliases builtins cdpath commands fpath functions galiases manpath module_path options path saliases")
+_SPECIAL = names("aliases builtins cdpath commands fpath functions galiases manpath module_path options path saliases")
 """Variables with small letters that steer zsh."""
-_DEFINES = _names(
+_DEFINES = names(
     "ERROR function_definition declaration_command unset_command arithmetic_expansion c_style_for_statement",
 )
 _LOCAL = re.compile(r"[a-z][a-z0-9_]*")
@@ -123,6 +124,25 @@ def all_commands(code: str) -> Commands:
                 commands.append((words[0].rpartition("/")[2], *known[1:]))
                 certain = certain and commands[-1][0] not in RUNS_OTHERS - {"[", "[[", ":", "test"}
     return Commands(tuple(commands), certain)
+
+
+def program_words(code: str) -> tuple[str, ...] | None:
+    """The programs of all commands in the code, as they are written; ``None`` where one cannot be told."""
+    root = _parse(code)
+    if root is None:
+        return None
+    programs: list[str] = []
+    for node in _walk(root):
+        if node.type == "ERROR" or node.is_missing:
+            return None
+        if node.type == "variable_assignment" and _text(node).startswith("PATH"):
+            return None
+        if node.type == "command" and (words := _words_of(node)):
+            name = _plain_word(words[0])
+            if name is None:
+                return None
+            programs.append(name)
+    return tuple(programs)
 
 
 def steers_the_shell(code: str) -> bool:

@@ -282,17 +282,17 @@ class Turn:
             return "Not run, because the block before it was declined."
         reviews.accepted(decision.grant.cell, review)
         if decision.always is not None:
-            self._remember(decision.grant, decision.always, block)
+            await self._remember(decision.grant, decision.always, block)
         if decision.grant.cell.code != block.code:
             self._stream.open("user", "code", block.language, parent=block.message_id)
             self._stream.write(decision.grant.cell.code)
         finished = await self._execute(block, decision.grant)
         return "" if finished.status == "ok" else "Not run, because the block before it did not succeed."
 
-    def _remember(self, grant: Grant, always: Always, block: Block) -> None:
+    async def _remember(self, grant: Grant, always: Always, block: Block) -> None:
         """Have the same code not asked about again, now that it is about to run; where that fails it runs once."""
         try:
-            self._host.gate.remember(grant, always)
+            await self._host.gate.remember(grant, always)
         except OiError as error:
             self._note(str(error), block, recipient="user")
 
@@ -332,7 +332,8 @@ class Turn:
                         self._show(event, block)
                         shown = shown or self._stream.next_seq != before
         except ComputerError as error:
-            self._print(f"{error}\n", block)
+            self._console(block)
+            self._stream.write(f"{error}\n", "output")
             shown, finished = True, Finished("error")
         if not shown:
             self._console(block)  # it ran, and printed nothing
@@ -351,8 +352,9 @@ class Turn:
 
     def _show(self, event: RunEvent, block: Block) -> None:
         match event:
-            case Text(text, line=line):
-                self._print(text, block, line)
+            case Text(text, stream, line):
+                self._console(block, "assistant" if stream == "twin" else None)
+                self._stream.write(text, "output", line=line)
             case ActiveLine(None) if self._open_type() != "console":
                 pass  # an image came last: no line is shown that would have to be taken back
             case ActiveLine(line):
@@ -377,14 +379,11 @@ class Turn:
             case _:
                 pass
 
-    def _print(self, text: str, block: Block, line: int | None = None) -> None:
-        self._console(block)
-        self._stream.write(text, "output", line=line)
-
-    def _console(self, block: Block) -> None:
+    def _console(self, block: Block, recipient: Recipient | None = None) -> None:
         """Have a console message open: for the first output, and for what comes after an image."""
-        if self._open_type() != "console":
-            self._stream.open("computer", "console", parent=block.message_id)
+        head = self._stream.open_message
+        if head is None or head.type != "console" or head.recipient != recipient:
+            self._stream.open("computer", "console", recipient=recipient, parent=block.message_id)
 
     def _open_type(self) -> str:
         head = self._stream.open_message

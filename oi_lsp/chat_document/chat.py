@@ -7,7 +7,6 @@ session is brought in step with what the document says by then.
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import monotonic
@@ -23,7 +22,7 @@ from oi_lsp.chat_document.chat_offers import Now, allowable, offers_of
 from oi_lsp.chat_document.conversation import gist, section_messages, told, told_of_new_kernels, unsent
 from oi_lsp.chat_document.document import ChatDocument, Part
 from oi_lsp.chat_document.escape import escaped
-from oi_lsp.chat_document.frame import frame, with_edits
+from oi_lsp.chat_document.framing import Framing
 from oi_lsp.chat_document.parse import parse
 from oi_lsp.chat_document.pictures import Pictures
 from oi_lsp.chat_document.places import Place as At
@@ -67,6 +66,7 @@ class DocumentChat:
         self._pictures = Pictures(path_of(document.uri), editor.host.spawn)
         self._writer = DocumentWriter(document, client, self, buffered=not editor.streams_into_documents)
         shown = editor.host.speaks and not editor.host.streams
+        self._framing = Framing(self._writer, lambda: self.parsed)
         self._answers = Answers(self._writer, self._settle, self._on_block, self._on_word, holds_lines=shown)
         self._status = Status(document.uri, editor.host.outbox.wake, lambda: self._answers.unended) if shown else None
         self._parsed: ChatDocument | None = None
@@ -83,7 +83,7 @@ class DocumentChat:
         if session is not None:
             self._follow(session)
         if not document.text.strip():
-            self._frame(self.parsed)
+            self._framing.framed()
         else:
             self._publish()
 
@@ -103,20 +103,21 @@ class DocumentChat:
         if unsent(self.parsed) is None:
             raise OiError("There is nothing to send.", "Write under the last heading `## You`.")
         self._refuse_another()
-        parsed, shift = self._framed()
-        section = unsent(parsed)
+        framed = self._framing.framed()
+        parsed, section = framed.document, unsent(framed.document)
         assert section is not None
         session = self._in_step(parsed)
         said = [each for each in section_messages(parsed, section, self._pictures.read) if each.type in SENDABLE]
         is_last = section.start == parsed.sections[-1].start  # until the answer's heading is there, and the next one
-        if is_last and self._writer.behind and self._sent is not None and section.start - shift < self._sent.offset:
+        begins = framed.place(section.start)
+        if is_last and self._writer.behind and self._sent is not None and begins < self._sent.offset:
             raise OiError("This is sent already.", "Its answer is on its way into the document.")
         if not said:
             raise OiError(
                 "There is code under the last heading, and no word to the model.", "Write what is to be done."
             )
         self._undone = False
-        spot = below(self._writer, parsed, section, shift, self._pictures.save)
+        spot = below(self._writer, framed, section, self._pictures.save)
         self._sent = spot.places[At.APPEND]
         return self._started(session, self._answers.ask(spot, lambda: self._perform(session, said)))
 
@@ -128,7 +129,7 @@ class DocumentChat:
             raise OiError("There is nothing to send.", "Write something.")
         self._refuse_another()
         await self._writer.written()
-        await self.draft(escaped(text, self._framed()[0].nonce or ""))
+        await self.draft(escaped(text, self._framing.framed().document.nonce or ""))
         return self.send()
 
     def _refuse_another(self) -> None:
@@ -144,9 +145,8 @@ class DocumentChat:
         await self._writer.written()
         if self.session is not None or any(not section.blank for section in self.parsed.sections):
             raise OiError("This document has a conversation already.", "Load the stored one into a new document.")
-        parsed, shift = self._framed()
         chunks = [entry.chunk for entry in session.stream.entries_after(0)]
-        self._answers.load(chunks, beside(self._writer, parsed, shift, self._pictures.save))
+        self._answers.load(chunks, self._beside())
         self._follow(session)
 
     def run(self, block: str) -> wire.Started:
@@ -163,7 +163,7 @@ class DocumentChat:
         if waiting is not None and waiting.block == part.id:
             self._answers.edited(waiting.block)
             return wire.Started(session.id, session.approve(waiting.proposal.id, code), queued=False)
-        parsed = evolve(self.parsed, nonce=self._framed()[0].nonce)
+        parsed = evolve(self.parsed, nonce=self._framing.framed().document.nonce)
         spot = again(self._writer, parsed, part, self._pictures.save)
         return self._started(session, self._answers.ask(spot, lambda: session.run(part.language or "", code)))
 
@@ -236,10 +236,9 @@ class DocumentChat:
 
     async def draft(self, text: str) -> int:
         """Put text where the person writes next. Answers the offset behind it, once it is there."""
-        parsed, shift = self._framed()
-        last = parsed.sections[-1]
-        anchor = self._writer.anchor(last.append_at - shift)
-        newline = parsed.newline
+        framed = self._framing.framed()
+        anchor = self._writer.anchor(framed.place(framed.document.sections[-1].append_at))
+        newline = framed.document.newline
         self._writer.insert(anchor, f"{newline * 2}{text.replace(chr(10), newline)}{newline * 2}")
         self._writer.flush()
         await self._writer.written()
@@ -383,25 +382,9 @@ class DocumentChat:
             raise OiError(f"There is no block {block} in this document.", "It may have been removed.")
         return found
 
-    def _framed(self) -> tuple[ChatDocument, int]:
-        """The document as it will be with its front matter, and how much longer that is than it is now."""
-        parsed = self.parsed
-        if parsed.nonce is not None:
-            return parsed, 0
-        return self._frame(parsed)
-
     def _beside(self) -> Spot:
         """A place for what is not asked in the document."""
-        parsed, shift = self._framed()
-        return beside(self._writer, parsed, shift, self._pictures.save)
-
-    def _frame(self, parsed: ChatDocument) -> tuple[ChatDocument, int]:
-        edits = frame(parsed, secrets.token_hex(2))
-        for edit in edits:
-            self._writer.insert(self._writer.anchor(edit.at), edit.text)
-        self._writer.flush()
-        framed = parse(with_edits(self.document.text, edits))
-        return framed, len(framed.text) - len(self.document.text)
+        return beside(self._framing, self._pictures.save)
 
     def _now(self) -> Now:
         session = self.session

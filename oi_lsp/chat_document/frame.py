@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from oi_lsp.chat_document.document import ChatDocument, Section, Speaker
-from oi_lsp.chat_document.syntax import HEADINGS, NUMBER_PREFIXES, VERSION, Newline, marker
+from oi_lsp.chat_document.syntax import BYTE_ORDER_MARK, HEADINGS, NUMBER_PREFIXES, VERSION, Newline, marker
 
 
 @frozen
@@ -39,17 +39,19 @@ def new_document(nonce: str, newline: Newline = "\n") -> str:
 
 
 def frame(document: ChatDocument, nonce: str) -> list[Edit]:
-    """What makes a chat document of a text without a nonce, in the order of the text; its words are the person's."""
+    """What makes a chat document of a text without a nonce, in the order of the text; its words are the person's.
+
+    The first edit is of the front matter, the last one comes behind it.
+    """
     newline = document.newline
     end = document.front_matter[1]
-    start = 1 if document.text.startswith("\ufeff") else 0
+    start = 1 if document.text.startswith(BYTE_ORDER_MARK) else 0
     first = document.sections[0]
     you = f"{newline}{heading(nonce, 'you', 1)}{newline}" if first.start == first.body else ""
     if end <= start:
-        return [Edit(start, newline.join([*_front_matter(nonce), you, ""]))]
+        return [Edit(start, newline.join(_front_matter(nonce))), Edit(start, f"{newline}{you}{newline}")]
     opening = document.text.index("\n", start) + 1
-    edits = [Edit(opening, f"oi: {VERSION} {nonce}{newline}")]
-    return [*edits, Edit(end, newline + you)] if you else edits
+    return [Edit(opening, f"oi: {VERSION} {nonce}{newline}"), Edit(end, newline + you if you else "")]
 
 
 def answer_begins(document: ChatDocument, section: Section) -> Answer:
@@ -81,7 +83,7 @@ def _front_matter(nonce: str) -> list[str]:
 
 
 def with_edits(text: str, edits: Sequence[Edit]) -> str:
-    """A text with insertions, each at its offset in the text as it was."""
-    for edit in sorted(edits, key=lambda each: each.at, reverse=True):
+    """A text with insertions in its order, each at its offset in the text as it was."""
+    for edit in reversed(edits):
         text = text[: edit.at] + edit.text + text[edit.at :]
     return text

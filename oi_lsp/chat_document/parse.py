@@ -20,6 +20,7 @@ from attrs import define, field
 from oi_lsp.chat_document.document import ChatDocument, Kind, Part, Problem, Section, Speaker, trimmed
 from oi_lsp.chat_document.syntax import (
     BLOCK_ID,
+    BYTE_ORDER_MARK,
     FENCE,
     HEADING,
     RESERVED,
@@ -55,7 +56,10 @@ _LINES = re.compile(f"{FENCE.pattern}|{HEADING.pattern}", re.M)
 def parse(text: str) -> ChatDocument:
     """Read a document. Never raises; linear in the length of ``text``."""
     newline = newline_of(text)
-    reader = _Reader(text, shadow_of(text), newline)
+    shadow = shadow_of(text)
+    if text.startswith(BYTE_ORDER_MARK):
+        shadow = f"\n{shadow[1:]}"  # so that a line begins behind it
+    reader = _Reader(text, shadow, newline)
     nonce, front = reader.front_matter()
     reader.nonce = nonce
     reader.read(front[1])
@@ -114,7 +118,7 @@ class _Reader:
 
     def front_matter(self) -> tuple[str | None, tuple[int, int]]:
         """The nonce, and where the front matter is; what is wrong with it is noted."""
-        start = 1 if self.shadow.startswith("\ufeff") else 0
+        start = 1 if self.text.startswith(BYTE_ORDER_MARK) else 0
         head = self.shadow[start : start + _FRONT_MATTER]
         begins = _SECTION_BEGINS.search(head)
         head = head[: begins.start()] if begins else head
@@ -122,7 +126,7 @@ class _Reader:
         found = _OI_LINE.search(head)
         if found and not opening and head[: found.start()].strip():
             found = None
-        after = found.end() if found else opening.end() if opening else 0
+        after = found.end() if found else opening.end() - 1 if opening else 0  # before the end of a line
         closing = _FRONT_CLOSES.search(head, after)
         if closing and _BLANK_LINE.search(head, after, closing.end()):
             closing = None

@@ -6,21 +6,19 @@ from oi_lsp.anchors import Anchor
 from oi_lsp.chat_document.answers import Spot
 from oi_lsp.chat_document.document import ChatDocument, Part, Section
 from oi_lsp.chat_document.frame import answer_begins
+from oi_lsp.chat_document.framing import Framed, Framing
 from oi_lsp.chat_document.places import Place as At
 from oi_lsp.chat_document.render import Renderer, SaveImage
 from oi_lsp.document_writer import DocumentWriter
 
 
-def below(writer: DocumentWriter, document: ChatDocument, section: Section, shift: int, save: SaveImage) -> Spot:
-    """Below what the person wrote and sends: an answer of its own, and their next heading.
-
-    ``shift``: how much longer ``document`` is, before the section, than what the writer has been told of.
-    """
-    begin = answer_begins(document, section)
-    append = writer.anchor(begin.edit.at - shift)
+def below(writer: DocumentWriter, framed: Framed, section: Section, save: SaveImage) -> Spot:
+    """Below what the person wrote and sends: an answer of its own, and their next heading."""
+    begin = answer_begins(framed.document, section)
+    append = writer.anchor(framed.place(begin.edit.at))
     behind = writer.anchor_after(append)
     within = begin.append - begin.edit.at
-    renderer = _renderer(document, save)
+    renderer = _renderer(framed.document, save)
     renderer.next_number = max(renderer.next_number, begin.number) + 2
 
     def opening() -> None:
@@ -37,21 +35,22 @@ def again(writer: DocumentWriter, document: ChatDocument, part: Part, save: Save
     return Spot(_renderer(document, save), {At.APPEND: append}, block=part.id, anchors=[append])
 
 
-def beside(writer: DocumentWriter, document: ChatDocument, shift: int, save: SaveImage) -> Spot:
+def beside(framing: Framing, save: SaveImage) -> Spot:
     """Sections of its own, above the person's last heading where nothing is sent yet."""
-    renderer = _renderer(document, save)
+    framed = framing.framed()
+    renderer = _renderer(framed.document, save)
     renderer.speaker = None
-    append = _above_last(writer, document, shift)
+    append = _above_last(framing, framed)
     return Spot(renderer, {At.APPEND: append}, has_request=False, anchors=[append])
 
 
-def _above_last(writer: DocumentWriter, document: ChatDocument, shift: int) -> Anchor:
-    sections = document.sections
+def _above_last(framing: Framing, framed: Framed) -> Anchor:
+    sections = framed.document.sections
     before = sections[:-1] if sections[-1].kind == "you" else sections
     if not before:
-        return writer.anchor(max(document.front_matter[1] - shift, 0))
+        return framing.below_front_matter()
     last = before[-1]
-    return writer.anchor((last.append_at if last.tail is None else last.end) - shift)
+    return framing.writer.anchor(framed.place(last.append_at if last.tail is None else last.end))
 
 
 def _renderer(document: ChatDocument, save: SaveImage) -> Renderer:

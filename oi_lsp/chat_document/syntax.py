@@ -21,6 +21,7 @@ from urllib.parse import quote, unquote
 
 Newline = Literal["\n", "\r\n"]
 
+BYTE_ORDER_MARK = "\ufeff"
 VERSION = 1
 """Of the format."""
 BLANK = " \t\r\n"

@@ -21,7 +21,6 @@ from tests.e2e.inline_edits import (
     proposed,
     reply,
     shown,
-    started,
     titles,
     told,
 )
@@ -30,15 +29,9 @@ from tests.fakes.editors import EXACT, Profile
 from tests.fakes.lsp_editor import LspEditor, Manners
 
 
-@pytest.fixture
-def plain(tmp_path: Path) -> Started:
-    """An editor with a server whose model gives some replies."""
-    return started(tmp_path)
-
-
 @pytest.mark.parametrize("profile", EXACT, ids=lambda profile: profile.name)
-async def test_one_is_accepted_and_one_rejected(plain: Started, tmp_path: Path, profile: Profile) -> None:
-    async with plain(reply(NEW), manners=Manners(profile=profile), encoding=profile.encoding) as editor:
+async def test_one_is_accepted_and_one_rejected(proposing: Started, tmp_path: Path, profile: Profile) -> None:
+    async with proposing(reply(NEW), manners=Manners(profile=profile), encoding=profile.encoding) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", OLD)
         await begin(editor, buffer)
         await proposed(editor, buffer)
@@ -70,8 +63,8 @@ async def test_one_is_accepted_and_one_rejected(plain: Started, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("profile", EXACT, ids=lambda profile: profile.name)
-async def test_all_are_accepted_one_step_each(plain: Started, tmp_path: Path, profile: Profile) -> None:
-    async with plain(reply(NEW), manners=Manners(profile=profile), encoding=profile.encoding) as editor:
+async def test_all_are_accepted_one_step_each(proposing: Started, tmp_path: Path, profile: Profile) -> None:
+    async with proposing(reply(NEW), manners=Manners(profile=profile), encoding=profile.encoding) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", OLD)
         await begin(editor, buffer)
         await proposed(editor, buffer)
@@ -85,8 +78,8 @@ async def test_all_are_accepted_one_step_each(plain: Started, tmp_path: Path, pr
         assert buffer.text == FIRST
 
 
-async def test_all_are_rejected(plain: Started, tmp_path: Path) -> None:
-    async with plain(reply(NEW)) as editor:
+async def test_all_are_rejected(proposing: Started, tmp_path: Path) -> None:
+    async with proposing(reply(NEW)) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", OLD)
         edit_id = await begin(editor, buffer)
         await proposed(editor, buffer)
@@ -98,9 +91,9 @@ async def test_all_are_rejected(plain: Started, tmp_path: Path) -> None:
         assert await titles(editor, buffer, "import") == [], edit_id
 
 
-async def test_what_hides_in_a_change_is_written_out(plain: Started, tmp_path: Path) -> None:
+async def test_what_hides_in_a_change_is_written_out(proposing: Started, tmp_path: Path) -> None:
     hiding = OLD.replace("3.14 * r * r", "math.pi\u202e * раypal")
-    async with plain(reply(hiding)) as editor:
+    async with proposing(reply(hiding)) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", OLD)
         await begin(editor, buffer)
         await proposed(editor, buffer, 1)
@@ -111,9 +104,9 @@ async def test_what_hides_in_a_change_is_written_out(plain: Started, tmp_path: P
         assert "\u202e" not in found["message"]
 
 
-async def test_an_oi_comment_is_a_code_action(plain: Started, tmp_path: Path) -> None:
+async def test_an_oi_comment_is_a_code_action(proposing: Started, tmp_path: Path) -> None:
     text = "x = 1\n\n# oi: sum the list\nt = 0\nfor y in z:\n    t += y\n\nprint(t)\n"
-    async with plain(reply("t = sum(z)\n")) as editor:
+    async with proposing(reply("t = sum(z)\n")) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", text)
         assert await titles(editor, buffer, "oi: sum") == ["Edit: sum the list"]
         assert await titles(editor, buffer, "x = 1") == []
@@ -129,9 +122,9 @@ async def test_an_oi_comment_is_a_code_action(plain: Started, tmp_path: Path) ->
         assert "Instruction:\n\nsum the list" in asked[1]["content"]
 
 
-async def test_a_selection_over_an_oi_comment_is_the_range(plain: Started, tmp_path: Path) -> None:
+async def test_a_selection_over_an_oi_comment_is_the_range(proposing: Started, tmp_path: Path) -> None:
     text = "# oi: sum the list\nt = 0\n\nfor y in z:\n    t += y\nprint(t)\n"
-    async with plain(reply("t = sum(z)\n")) as editor:
+    async with proposing(reply("t = sum(z)\n")) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", text)
         await editor.take(buffer, "Edit: sum", (0, text.index("print")))
         await proposed(editor, buffer, 1)
@@ -139,8 +132,8 @@ async def test_a_selection_over_an_oi_comment_is_the_range(plain: Started, tmp_p
         await editor.client.until(lambda: buffer.text == "t = sum(z)\nprint(t)\n")
 
 
-async def test_the_person_types_above_and_inside(plain: Started, tmp_path: Path) -> None:
-    async with plain(reply(NEW)) as editor:
+async def test_the_person_types_above_and_inside(proposing: Started, tmp_path: Path) -> None:
+    async with proposing(reply(NEW)) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", OLD)
         await begin(editor, buffer)
         await proposed(editor, buffer)
@@ -156,9 +149,9 @@ async def test_the_person_types_above_and_inside(plain: Started, tmp_path: Path)
         await proposed(editor, buffer, 1)
 
 
-async def test_an_edit_that_overlaps_takes_the_place_of_the_one_before(plain: Started, tmp_path: Path) -> None:
+async def test_an_edit_that_overlaps_takes_the_place_of_the_one_before(proposing: Started, tmp_path: Path) -> None:
     other = NEW.replace("math.pi", "math.tau / 2")
-    async with plain(reply(NEW), reply(other)) as editor:
+    async with proposing(reply(NEW), reply(other)) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", OLD)
         first = await begin(editor, buffer)
         await proposed(editor, buffer)
@@ -170,8 +163,10 @@ async def test_an_edit_that_overlaps_takes_the_place_of_the_one_before(plain: St
         assert messages_shown(editor.client)[-1].startswith(f"There is no edit {first} (any more).")
 
 
-async def test_edits_of_several_places_and_files_at_a_time(plain: Started, tmp_path: Path) -> None:
-    async with plain(reply(NEW[: NEW.index("\n\ndef around")]), reply("b = 2\n"), reply("pi = 3.14159\n")) as editor:
+async def test_edits_of_several_places_and_files_at_a_time(proposing: Started, tmp_path: Path) -> None:
+    async with proposing(
+        reply(NEW[: NEW.index("\n\ndef around")]), reply("b = 2\n"), reply("pi = 3.14159\n")
+    ) as editor:
         one = await editor.open(folder(tmp_path) / "a.py", OLD)
         other = await editor.open(folder(tmp_path) / "b.py", "b = 1\npi = 3.14\n")
         await begin(editor, one, range=one.range(0, OLD.index("def around")))
@@ -187,8 +182,8 @@ async def test_edits_of_several_places_and_files_at_a_time(plain: Started, tmp_p
         await editor.client.until(lambda: one.text == FIRST)
 
 
-async def test_what_may_not_be_edited(plain: Started, tmp_path: Path) -> None:
-    async with plain(options=SHIM) as editor:
+async def test_what_may_not_be_edited(proposing: Started, tmp_path: Path) -> None:
+    async with proposing(options=SHIM) as editor:
         outside = await editor.open(tmp_path / "outside.py", OLD)
         link = folder(tmp_path) / "link.py"
         link.symlink_to(tmp_path / "outside.py")
@@ -215,9 +210,9 @@ async def test_what_may_not_be_edited(plain: Started, tmp_path: Path) -> None:
         assert not (tmp_path / "requests").exists(), "no model was asked"
 
 
-async def test_a_new_file_is_written_when_it_is_accepted(plain: Started, tmp_path: Path) -> None:
+async def test_a_new_file_is_written_when_it_is_accepted(proposing: Started, tmp_path: Path) -> None:
     path = folder(tmp_path) / "new.py"
-    async with plain(reply("a = 1\n"), reply("b = 1\n"), options=SHIM) as editor:
+    async with proposing(reply("a = 1\n"), reply("b = 1\n"), options=SHIM) as editor:
         for edit_id in ("e1", "e2"):
             await editor.client.command("oi.selection.edit", uri=path.as_uri(), instruction="write a")
             assert "version" not in await told(editor, edit_id, "proposed")
@@ -231,9 +226,9 @@ async def test_a_new_file_is_written_when_it_is_accepted(plain: Started, tmp_pat
 
 
 @pytest.mark.parametrize("answer", ["Create", "Reject"])
-async def test_a_plain_editor_is_asked_about_a_new_file(plain: Started, tmp_path: Path, answer: str) -> None:
+async def test_a_plain_editor_is_asked_about_a_new_file(proposing: Started, tmp_path: Path, answer: str) -> None:
     path = folder(tmp_path) / "new.py"
-    async with plain(reply("a = 1\n")) as editor:
+    async with proposing(reply("a = 1\n")) as editor:
         editor.choices.append(answer)
         found = await editor.client.command("oi.selection.edit", uri=path.as_uri(), instruction="write a")
         if answer == "Create":
@@ -253,8 +248,8 @@ async def forgotten(editor: LspEditor, edit_id: str) -> None:
             pass
 
 
-async def test_an_open_document_that_is_not_on_the_disk(plain: Started, tmp_path: Path) -> None:
-    async with plain(reply("a = 1\n")) as editor:
+async def test_an_open_document_that_is_not_on_the_disk(proposing: Started, tmp_path: Path) -> None:
+    async with proposing(reply("a = 1\n")) as editor:
         buffer = editor.opened((folder(tmp_path) / "unsaved.py").as_uri(), "")
         await begin(editor, buffer)
         await proposed(editor, buffer, 1)
@@ -262,9 +257,9 @@ async def test_an_open_document_that_is_not_on_the_disk(plain: Started, tmp_path
         await editor.client.until(lambda: buffer.text == "a = 1\n")
 
 
-async def test_a_shim_is_told(plain: Started, tmp_path: Path) -> None:
+async def test_a_shim_is_told(proposing: Started, tmp_path: Path) -> None:
     steps: Steps = [{"say": "Look:\n"}, *reply(NEW), {"say": "It is more exact."}, {"cost": 0.02}]
-    async with plain(steps, options=SHIM) as editor:
+    async with proposing(steps, options=SHIM) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", OLD)
         edit_id = await begin(editor, buffer)
         await editor.client.until(lambda: edits(editor, edit_id) and edits(editor, edit_id)[-1]["state"] == "complete")

@@ -20,7 +20,6 @@ from tests.e2e.inline_edits import (
     proposed,
     reply,
     shown,
-    started,
     titles,
     told,
 )
@@ -29,16 +28,10 @@ from tests.fakes.lsp_client import Json, server
 from tests.fakes.lsp_editor import LspEditor
 
 
-@pytest.fixture
-def plain(tmp_path: Path) -> Started:
-    """An editor with a server whose model gives some replies."""
-    return started(tmp_path)
-
-
-async def test_stop_and_failure_keep_what_has_arrived(plain: Started, tmp_path: Path) -> None:
+async def test_stop_and_failure_keep_what_has_arrived(proposing: Started, tmp_path: Path) -> None:
     begun = f"```python\n{NEW[: NEW.index('def around')]}"
     steps: list[Steps] = [[{"say": begun}, {"wait": True}], [{"say": begun}, {"fail": "The provider is down."}]]
-    async with plain(*steps, options=SHIM) as editor:
+    async with proposing(*steps, options=SHIM) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", OLD)
         stopped = await begin(editor, buffer)
         await told(editor, stopped, "proposed")
@@ -56,17 +49,17 @@ async def test_stop_and_failure_keep_what_has_arrived(plain: Started, tmp_path: 
         await editor.client.until(lambda: buffer.text == FIRST)
 
 
-async def test_a_plain_editor_stops_the_model(plain: Started, tmp_path: Path) -> None:
-    async with plain([{"say": f"```python\n{NEW[: NEW.index('def around')]}"}, {"wait": True}]) as editor:
+async def test_a_plain_editor_stops_the_model(proposing: Started, tmp_path: Path) -> None:
+    async with proposing([{"say": f"```python\n{NEW[: NEW.index('def around')]}"}, {"wait": True}]) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", OLD)
         await begin(editor, buffer)
         await editor.take(buffer, "Stop this edit", "import")
         await editor.gone(buffer, "Stop this edit")
 
 
-async def test_progress_can_be_cancelled(plain: Started, tmp_path: Path) -> None:
+async def test_progress_can_be_cancelled(proposing: Started, tmp_path: Path) -> None:
     shows = {"window": {"workDoneProgress": True}}
-    async with plain([{"say": "```\n"}, {"wait": True}], reply(NEW), capabilities=shows) as editor:
+    async with proposing([{"say": "```\n"}, {"wait": True}], reply(NEW), capabilities=shows) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", OLD)
 
         def reports(kind: str) -> list[Json]:
@@ -84,9 +77,9 @@ async def test_progress_can_be_cancelled(plain: Started, tmp_path: Path) -> None
         await proposed(editor, buffer)
 
 
-async def test_a_plain_editor_is_told_in_messages(plain: Started, tmp_path: Path) -> None:
+async def test_a_plain_editor_is_told_in_messages(proposing: Started, tmp_path: Path) -> None:
     replies = [[{"say": "Well.\n"}, *reply(OLD)], [{"fail": "The provider is down."}], [*reply(NEW), {"say": "So."}]]
-    async with plain(*replies) as editor:
+    async with proposing(*replies) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", OLD)
         for expected in ("Edit: use math.pi: nothing is to be changed.\n\nWell.", "The provider is down.", "So."):
             await begin(editor, buffer)
@@ -97,9 +90,9 @@ async def test_a_plain_editor_is_told_in_messages(plain: Started, tmp_path: Path
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-async def test_positions_in_every_encoding(plain: Started, tmp_path: Path, encoding: str, newline: str) -> None:
+async def test_positions_in_every_encoding(proposing: Started, tmp_path: Path, encoding: str, newline: str) -> None:
     old = newline.join(["a = '\U0001d538é'", "keep = '\U0001f600'", "b = '\U0001d539' # end", ""])
-    async with plain(reply("a = '\U0001d53a'\nkeep = '\U0001f600'\nb = 1 # end\n"), encoding=encoding) as editor:
+    async with proposing(reply("a = '\U0001d53a'\nkeep = '\U0001f600'\nb = 1 # end\n"), encoding=encoding) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", old)
         await begin(editor, buffer, range=buffer.range(0, old.index("# end")))
         await proposed(editor, buffer)
@@ -112,8 +105,8 @@ async def test_positions_in_every_encoding(plain: Started, tmp_path: Path, encod
         await editor.client.until(lambda: buffer.text == expected)
 
 
-async def test_mixed_line_ends_stay(plain: Started, tmp_path: Path) -> None:
-    async with plain(reply("a\nB\nc\nD\ne\n")) as editor:
+async def test_mixed_line_ends_stay(proposing: Started, tmp_path: Path) -> None:
+    async with proposing(reply("a\nB\nc\nD\ne\n")) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.txt", "a\r\nb\nc\nd\r\ne")
         await begin(editor, buffer)
         await proposed(editor, buffer)
@@ -122,8 +115,8 @@ async def test_mixed_line_ends_stay(plain: Started, tmp_path: Path) -> None:
         assert buffer.text == "a\r\nB\r\nc\nD\ne"
 
 
-async def test_the_editor_does_not_make_the_change(plain: Started, tmp_path: Path) -> None:
-    async with plain(reply(NEW)) as editor:
+async def test_the_editor_does_not_make_the_change(proposing: Started, tmp_path: Path) -> None:
+    async with proposing(reply(NEW)) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", OLD)
         await begin(editor, buffer)
         await proposed(editor, buffer)
@@ -135,8 +128,8 @@ async def test_the_editor_does_not_make_the_change(plain: Started, tmp_path: Pat
         assert "Accept all 2 changes" in await titles(editor, buffer, "import"), "they are still proposed"
 
 
-async def test_a_closed_document_ends_its_edits(plain: Started, tmp_path: Path) -> None:
-    async with plain([{"say": "```\n"}, {"wait": True}], reply(NEW), options=SHIM) as editor:
+async def test_a_closed_document_ends_its_edits(proposing: Started, tmp_path: Path) -> None:
+    async with proposing([{"say": "```\n"}, {"wait": True}], reply(NEW), options=SHIM) as editor:
         path = folder(tmp_path) / "a.py"
         edit_id = await begin(editor, await editor.open(path, OLD))
         await told(editor, edit_id)
@@ -147,8 +140,8 @@ async def test_a_closed_document_ends_its_edits(plain: Started, tmp_path: Path) 
         await told(editor, await begin(editor, buffer), "proposed", "proposed")
 
 
-async def test_the_server_ends_in_mid_edit(plain: Started, tmp_path: Path) -> None:
-    async with plain([{"say": f"```\n{NEW}"}, {"wait": True}]) as editor:
+async def test_the_server_ends_in_mid_edit(proposing: Started, tmp_path: Path) -> None:
+    async with proposing([{"say": f"```\n{NEW}"}, {"wait": True}]) as editor:
         buffer = await editor.open(folder(tmp_path) / "a.py", OLD)
         editor.unanswered.add("workspace/applyEdit")
         await begin(editor, buffer)

@@ -23,6 +23,7 @@ async def test_an_approval_here_is_kept_listed_and_revoked(tmp_path: Path) -> No
         bad = await refused(client, "oi.code.approve", sessionId=session, proposalId=proposal["id"], always="forever")
         assert (bad.code, bad.data["field"]) == (ErrorCode.INVALID_PARAMS, "always")
         await client.command("oi.code.approve", sessionId=session, proposalId=proposal["id"], always="here")
+        await client.until(lambda: client.of(session).text())  # it runs once the approval is on disk
         (kept,) = (await client.command("oi.policy.list"))["approvals"]
         assert (kept["language"], kept["folder"]) == (proposal["language"], str(workspace(tmp_path).resolve()))
         await client.command("oi.chat.stop", sessionId=session)

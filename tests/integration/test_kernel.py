@@ -139,14 +139,18 @@ async def test_a_plot_is_a_picture(kernel: PythonKernel) -> None:
     assert "Figure" not in text(events, "result", "stdout")
 
 
-async def test_markup_comes_with_its_plain_text(kernel: PythonKernel) -> None:
+async def test_markup_comes_with_what_it_is_in_words_where_that_says_something(kernel: PythonKernel) -> None:
     code = "class T:\n    def _repr_html_(self): return '<b>t</b>'\n    def __repr__(self): return 'plain'\nT()"
-    assert await ran(kernel, code) == [Text("plain\n", "result", 4), Rich("code", "html", "<b>t</b>", 4), Finished()]
+    assert await ran(kernel, code) == [Text("plain\n", "twin", 4), Rich("code", "html", "<b>t</b>", 4), Finished()]
+    code = "from IPython.display import HTML, display\ndisplay(HTML('<b>t</b>'))"
+    assert await ran(kernel, code) == [Rich("code", "html", "<b>t</b>", 2), Finished()]
+    code = "class T:\n    def _repr_html_(self): return '<b>t</b>'\nT()"
+    assert await ran(kernel, code) == [Rich("code", "html", "<b>t</b>", 3), Finished()]
 
 
 async def test_javascript(kernel: PythonKernel) -> None:
     events = await ran(kernel, "from IPython.display import Javascript, display\ndisplay(Javascript('go()'))")
-    assert Rich("code", "javascript", "go()", 2) in events
+    assert events == [Rich("code", "javascript", "go()", 2), Finished()]
 
 
 @pytest.mark.parametrize("blank", ["", "\n\n", "# a comment\n\n"])

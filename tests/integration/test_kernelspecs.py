@@ -124,7 +124,7 @@ async def test_a_kernel_that_is_no_python(runtime: Runtime) -> None:
     assert await ran(runtime, "word") == [Text("1 word\n"), Finished()]
     assert await ran(runtime, "html") == [
         Text("2 html\n"),
-        Text("x\n", "result"),
+        Text("x\n", "twin"),
         Rich("code", "html", "<b>x</b>"),
         Finished(),
     ]

@@ -58,21 +58,21 @@ def test_expiry_means_no() -> None:
         gate.approve(proposal.id, CELL)
 
 
-def test_always_holds_for_the_very_same_text_only() -> None:
+async def test_always_holds_for_the_very_same_text_only() -> None:
     gate = Gate()
     grant = gate.approve(gate.propose(CELL).id, CELL)
-    gate.remember(grant, "session")
+    await gate.remember(grant, "session")
     assert gate.allowed(gate.propose(CELL))
     gate.redeem(grant)
     with pytest.raises(GrantError):
-        gate.remember(grant, "session")
+        await gate.remember(grant, "session")
     assert not gate.allowed(gate.propose(Cell("s-1", "python", "print(1) ", "/tmp")))
     assert not gate.allowed(gate.propose(Cell("s-1", "python", "print(1)", "/")))
 
 
-def test_a_proposal_that_the_gate_did_not_make_is_not_allowed() -> None:
+async def test_a_proposal_that_the_gate_did_not_make_is_not_allowed() -> None:
     gate = Gate()
-    gate.remember(gate.approve(gate.propose(CELL).id, CELL), "session")
+    await gate.remember(gate.approve(gate.propose(CELL).id, CELL), "session")
     waiting = gate.propose(Cell("s-1", "python", "other", "/tmp"))
     assert not gate.allowed(Proposal(waiting.id, CELL))
     assert not gate.allowed(Proposal("p-1", CELL))

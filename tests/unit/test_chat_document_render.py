@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oi_engine.messages import Chunk
 from oi_engine.stream import Stream
 from oi_lsp.chat_document.conversation import messages, unsent
-from oi_lsp.chat_document.frame import answer_begins, frame, new_document
+from oi_lsp.chat_document.frame import answer_begins, frame, new_document, with_edits
 from oi_lsp.chat_document.parse import parse
 from oi_lsp.chat_document.places import Place, Places
 from oi_lsp.chat_document.render import Renderer
@@ -248,10 +248,7 @@ def test_a_text_becomes_a_chat_document(words: str, newline: Newline) -> None:
     """Its words are then the person's, whatever they were; the frame is found."""
     words = words.replace(NONCE, "")
     before = parse(words)
-    text = words
-    for edit in reversed(frame(before, NONCE)):
-        text = text[: edit.at] + edit.text + text[edit.at :]
-    document = parse(text)
+    document = parse(with_edits(words, frame(before, NONCE)))
     assert document.nonce == NONCE
     assert document.sections[0].number == (1 if before.sections[0].start == before.sections[0].body else None)
     assert [part.content for part in document.parts()] == [part.content for part in before.parts()]

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oi_engine.computer.output import RICH_COUNT, RICH_SIZE, OutputLimiter, Stream
+from oi_engine.computer.output import RICH_COUNT, RICH_SIZE, OutputLimiter
 from oi_engine.computer.runtime import (
     ActiveLine,
     Failure,
@@ -27,6 +27,7 @@ from oi_engine.computer.runtime import (
     RunEvent,
     Spilled,
     Text,
+    TextStream,
 )
 from oi_engine.computer.spill import clean_spill_folders, spill_folder, spill_root
 from oi_engine.safety.sanitize import Sanitizer, render_carriage_returns, sanitize
@@ -192,17 +193,17 @@ def test_memory_does_not_grow_with_the_output(folder: Path) -> None:
 
 # Progress bars
 
-STREAMS: list[Stream] = ["stdout", "stderr"]
+STREAMS: list[TextStream] = ["stdout", "stderr"]
 PIECES = st.lists(
     st.tuples(st.sampled_from(STREAMS), st.text(st.sampled_from("\r\r\n\x1b[mabcdef"), max_size=12)), max_size=30
 )
 
 
-def on_one_screen(pieces: list[tuple[Stream, str]]) -> str:
+def on_one_screen(pieces: list[tuple[TextStream, str]]) -> str:
     """The streams' harmless text in the order of its coming."""
     sanitizers = {stream: Sanitizer() for stream in STREAMS}
     shown: list[str] = []
-    before: Stream = "stdout"
+    before: TextStream = "stdout"
     for stream, text in pieces:
         if stream != before:
             shown.append(sanitizers[before].pause())
@@ -213,7 +214,7 @@ def on_one_screen(pieces: list[tuple[Stream, str]]) -> str:
 
 @calm
 @given(PIECES)
-def test_thinning_changes_nothing_that_is_seen(pieces: list[tuple[Stream, str]]) -> None:
+def test_thinning_changes_nothing_that_is_seen(pieces: list[tuple[TextStream, str]]) -> None:
     events = run(OutputLimiter(NOWHERE), *(Text(text, stream) for stream, text in pieces))
     assert render_carriage_returns(text_of(events)) == render_carriage_returns(on_one_screen(pieces))
     for stream in STREAMS:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,12 @@ from oi_engine.approval import Cell, Gate, Judgement
 from oi_engine.errors import GrantError, OiError
 from oi_engine.safety.approvals import KeptApprovals
 from oi_engine.safety.policy import Policy, changes, rule_problems
+from oi_engine.session.session import Session
 from oi_engine.settings import Layer, Settings, resolve
 from oi_engine.settings.tree import PolicySettings
+from tests.fakes import scripted
+from tests.fakes.scripted import ScriptedModel, TinyRuntime, say
+from tests.unit.session_rig import Rig
 
 LS = Cell("s-1", "shell", "ls", "/tmp")
 
@@ -70,24 +76,24 @@ def test_a_rule_allows_shell_and_no_other_language() -> None:
 
 
 @pytest.mark.parametrize("auto_run", [True, "sandboxed"])
-def test_deny_wins_over_everything_and_says_so(auto_run: object, tmp_path: Path) -> None:
+async def test_deny_wins_over_everything_and_says_so(auto_run: object, tmp_path: Path) -> None:
     kept = KeptApprovals(tmp_path / "a.json")
     denying = gate(kept, auto_run=auto_run, policy=PolicySettings(allow=("ls",), deny=("ls",)))
     cell = Cell("s-1", "shell", "ls", "/", "strict")
-    denying.remember(denying.approve(denying.propose(cell).id, cell), "session")
-    denying.remember(denying.approve(denying.propose(cell).id, cell), "here")
+    await denying.remember(denying.approve(denying.propose(cell).id, cell), "session")
+    await denying.remember(denying.approve(denying.propose(cell).id, cell), "here")
     proposal = denying.propose(cell)
     assert not denying.allowed(proposal)
     assert proposal.findings == ("Your rule `policy.deny: ls` has this asked about.",)
 
 
-def test_what_lets_code_run_unasked_is_said_unless_everything_may(tmp_path: Path) -> None:
+async def test_what_lets_code_run_unasked_is_said_unless_everything_may(tmp_path: Path) -> None:
     cell = Cell("s-1", "python", "1", "/")
     asking = gate(KeptApprovals(tmp_path / "a.json"))
     assert asking.judge(asking.propose(cell)) == Judgement("ask")
-    asking.remember(asking.approve(asking.propose(cell).id, cell), "here")
+    await asking.remember(asking.approve(asking.propose(cell).id, cell), "here")
     assert "always here" in asking.judge(asking.propose(cell)).why
-    asking.remember(asking.approve(asking.propose(cell).id, cell), "session")
+    await asking.remember(asking.approve(asking.propose(cell).id, cell), "session")
     assert "in this session" in asking.judge(asking.propose(cell)).why
     allowing = gate(policy=PolicySettings(allow=("ls *",)))
     assert "`policy.allow: ls *`" in allowing.judge(allowing.propose(LS)).why
@@ -211,14 +217,14 @@ def test_a_rule_without_effect_is_said() -> None:
 # --- always here ----------------------------------------------------------------------------------------------------
 
 
-def test_always_here_holds_in_another_session_for_this_text_and_place_alone(tmp_path: Path) -> None:
+async def test_always_here_holds_in_another_session_for_this_text_and_place_alone(tmp_path: Path) -> None:
     kept = KeptApprovals(tmp_path / "data" / "approvals.json")
     place = tmp_path / "w"
     place.mkdir()
     (tmp_path / "link").symlink_to(place)
     cell = Cell("s-1", "python", "print(1)", str(place), "workspace")
     first = gate(kept)
-    first.remember(first.approve(first.propose(cell).id, cell), "here")
+    await first.remember(first.approve(first.propose(cell).id, cell), "here")
     assert os.stat(kept.path).st_mode & 0o777 == 0o600
     later = gate(KeptApprovals(kept.path))
     assert runs(later, Cell("s-2", "python", "print(1)", str(place), "workspace"))
@@ -248,6 +254,86 @@ def test_one_is_listed_and_revoked(tmp_path: Path) -> None:
         kept.revoke(first.id)
 
 
+RUN_FILES = [
+    *("python build.py", "bash x.sh", "node x.js", "make", "./x.sh", "sub/x", ". x.sh", "source x.sh", "npm test"),
+    *("ls; python3 build.py", "cd sub && make all", "echo $(python x.py)", "for f in *.py; do python $f; done"),
+    *("cat x | bash", "env python x.py", "time make", "exec ./x", "f() { make; }; f", "PATH=. ls", "$PYTHON x.py"),
+    *("'python' x.py", "/usr/bin/python3 x.py", "python <<< x", "xargs -n1 sh", "~/bin/x", "if make; then ls; fi"),
+    *("python x.py &", "! make", "A=1 make", "eval make", "command make", "\\make", "'ma'ke", "x=(1", "<(make)"),
+]
+RUN_NONE = [
+    "ls -l",
+    "echo $HOME",
+    "cat a | sort > b",
+    "[ -f x ] && rm x",
+    "set -e; cd sub; ls *.py",
+    "git status",
+    "/bin/ls",
+]
+
+
+@pytest.mark.parametrize("code", RUN_FILES)
+def test_shell_code_that_runs_files_is_not_kept(tmp_path: Path, code: str) -> None:
+    with pytest.raises(OiError, match=r"not kept as approved.*Approve it always in this session"):
+        KeptApprovals(tmp_path / "a.json").keep(Cell("s", "shell", code, str(tmp_path)))
+
+
+@pytest.mark.parametrize("code", RUN_NONE)
+def test_other_shell_code_is(tmp_path: Path, code: str) -> None:
+    kept, cell = KeptApprovals(tmp_path / "a.json"), Cell("s", "shell", code, str(tmp_path))
+    kept.keep(cell)
+    assert kept.holds(cell)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_kept"),
+    [
+        ("print(1)", True),
+        ("import matplotlib.pyplot as plt\n%matplotlib inline\nplt.plot(x)", True),
+        ("%time f(x)", True),
+        ("%%timeit\nf(x)", True),
+        ("!python build.py", False),
+        ("x = !make", False),
+        ("if x:\n    !make", False),
+        ("%run build.py", False),
+        ("%%bash\nmake", False),
+        ("%time !make", False),
+        ("%time %run x", False),
+        ("%sx make", False),
+    ],
+)
+def test_a_cell_of_python_is_kept_without_what_ipython_runs(tmp_path: Path, code: str, is_kept: bool) -> None:
+    kept, cell = KeptApprovals(tmp_path / "a.json"), Cell("s", "python", code, str(tmp_path))
+    if is_kept:
+        kept.keep(cell)
+    else:
+        with pytest.raises(OiError, match="not kept"):
+            kept.keep(cell)
+    assert kept.holds(cell) == is_kept
+
+
+def test_a_program_of_the_workspace_is_such_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "bin" / "tool"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    kept = KeptApprovals(tmp_path / "a.json")
+    kept.keep(Cell("s", "shell", "tool", str(tmp_path / "elsewhere")))
+    with pytest.raises(OiError, match="tool runs"):
+        kept.keep(Cell("s", "shell", "tool", str(tmp_path)))
+
+
+def test_one_that_was_kept_before_holds_no_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, cell = KeptApprovals(tmp_path / "a.json"), Cell("s", "shell", "python build.py", str(tmp_path))
+    with monkeypatch.context() as before:
+        before.setattr("oi_engine.safety.approvals.file_runner", lambda cell: "")
+        kept.keep(cell)
+        assert kept.holds(cell)
+    assert len(kept.all()) == 1
+    assert not kept.holds(cell)
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"approvals": 3}', '{"approvals": [{}]}', "[" * 100_000, "\udcff"])
 def test_a_damaged_file_approves_nothing(tmp_path: Path, content: str) -> None:
     kept = KeptApprovals(tmp_path / "a.json")
@@ -273,14 +359,53 @@ def test_an_entry_is_bound_by_its_hash_and_not_by_what_it_says(tmp_path: Path) -
     assert not kept.holds(Cell("s", "shell", "rm x", "/"))
 
 
-def test_where_nothing_can_be_kept_that_is_said(tmp_path: Path) -> None:
+async def test_where_nothing_can_be_kept_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     stuck = gate(KeptApprovals(tmp_path / "file" / "a.json"))
     grant = stuck.approve(stuck.propose(LS).id, LS)
     with pytest.raises(OiError, match="cannot be kept"):
-        stuck.remember(grant, "here")
+        await stuck.remember(grant, "here")
     assert not stuck.allowed(stuck.propose(LS))
     assert stuck.redeem(grant) == LS
     without = gate()
     with pytest.raises(GrantError):
-        without.remember(without.approve(without.propose(LS).id, LS), "here")
+        await without.remember(without.approve(without.propose(LS).id, LS), "here")
+
+
+class SlowDisk:
+    """Approvals in a place that takes its time, and then fails or not."""
+
+    def __init__(self, problem: OiError | None) -> None:
+        self.asked, self.done = threading.Event(), threading.Event()
+        self._problem = problem
+
+    def holds(self, cell: Cell) -> bool:
+        return False
+
+    def keep(self, cell: Cell) -> None:
+        self.asked.set()
+        assert self.done.wait(60)
+        if self._problem is not None:
+            raise self._problem
+
+
+@pytest.mark.parametrize("problem", [None, OiError("The disk is full.")])
+async def test_keeping_an_approval_holds_up_its_own_code_alone(problem: OiError | None) -> None:
+    disk, other = SlowDisk(problem), Rig(scripted.code("print 2"), say("ok"), auto_run=True)
+    ran: list[str] = []
+    model = ScriptedModel([scripted.code("print 1"), say("ok")])
+    session = Session(model, lambda language, cwd: TinyRuntime(ran), cwd="/", approvals=disk)
+    waits = asyncio.Event()
+    session.on_state(lambda snapshot: waits.set() if snapshot.proposal else None)
+    session.send("go")
+    await asyncio.wait_for(waits.wait(), 60)
+    assert session.snapshot.proposal is not None
+    session.approve(session.snapshot.proposal.id, always="here")
+    await asyncio.to_thread(disk.asked.wait, 60)
+    await other.ask("the loop is free")
+    assert (ran, other.ran) == ([], ["print 2"])
+    disk.done.set()
+    await session.idle()
+    assert ran == ["print 1"]
+    said = [message.text for message in session.messages if message.recipient == "user"]
+    assert said == ([] if problem is None else [str(problem)])

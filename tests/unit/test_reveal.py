@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oi_engine.safety.reveal import LONG_LINE, NAMED, PLACES, Kind, reveal
+from oi_engine.safety.reveal import LONG_LINE, LOOKED_AT, NAMED, PLACES, Kind, reveal
 
 calm = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a loaded machine is no defect
 
@@ -151,3 +151,30 @@ def test_what_is_shown_can_be_read_back_and_has_nothing_hidden(code: str) -> Non
 def test_long_plain_words_are_read_once() -> None:
     code = "a" * 1_000_000 + "é"
     assert [item.kind for item in reveal(code).found] == ["long-line"]
+
+
+def test_after_very_many_hidden_characters_the_rest_is_shown_in_short_and_told() -> None:
+    code = "a\u200b" * LOOKED_AT + "ok\r\n" + "b\u202e\u200b\rc\n" * 3
+    revealed = reveal(code)
+    assert revealed.text == "a‹U+200B ZERO WIDTH SPACE›" * LOOKED_AT + "ok\r\n" + "b‹…›c\n" * 3
+    counted, _, rest = revealed.found
+    assert (counted.line, counted.count) == (1, LOOKED_AT)
+    assert (rest.line, rest.column) == (2, 2)
+    assert "‹…›" in rest.message
+    # What may hide, and does not, is no reason to say so.
+    harmless = "é\r\n" * LOOKED_AT * 2
+    assert (reveal(harmless).text, reveal(harmless).found) == (harmless, ())
+
+
+def test_after_very_many_strange_words_the_rest_is_counted() -> None:
+    code = "\n".join(f"é{at}" for at in range(LOOKED_AT + 7))
+    (finding,) = reveal(code).found
+    assert (finding.line, finding.column, finding.kind) == (LOOKED_AT + 1, 1, "look-alike")
+    assert "7 more words" in finding.message
+
+
+@calm
+@given(st.text(st.one_of(st.sampled_from("\r\n\t a~"), st.characters(max_codepoint=0x80))))
+def test_plain_ascii_is_told_fast_and_right(code: str) -> None:
+    checked = reveal(f"{code}\u2713").text  # not ASCII, so that it is read character by character
+    assert reveal(code).text == checked.removesuffix("\u2713")

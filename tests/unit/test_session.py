@@ -15,6 +15,7 @@ from oi_engine.messages import Chunk, Message
 from oi_engine.models.model import Usage
 from oi_engine.session.session import Session
 from oi_engine.session.state import UsageTotals
+from oi_engine.settings import Settings
 from oi_engine.stream import check_stream
 from oi_engine.transcript import fold
 from tests.fakes.scripted import ScriptedModel, TinyRuntime, code, say
@@ -470,3 +471,29 @@ async def test_lines_and_the_place_of_a_failure_are_in_the_stream_and_not_in_the
     assert [m.text for m in session.messages if m.type == "console"] == ["two\n", "Traceback\n"]
     folded = [entry.chunk for entry in session.stream.entries_after(0)]
     assert fold(folded) == session.messages
+
+
+class TableRuntime(TinyRuntime):
+    """Shows a table, between two lines that it prints."""
+
+    async def run(self, code: str) -> AsyncGenerator[RunEvent, None]:
+        for event in (Text("one\n"), Text("a b\n", "twin"), Rich("code", "html", "<table>"), Text("two\n")):
+            yield event
+        yield Finished()
+
+
+async def test_of_markup_the_model_gets_the_words_and_the_person_the_markup() -> None:
+    model = ScriptedModel([code("show"), say("ok")])
+    session = Session(model, lambda language, cwd: TableRuntime([]), Settings(auto_run=True))
+    session.send("go")
+    await session.idle()
+    shown = [(m.type, m.text, m.recipient) for m in session.messages if m.role == "computer" and m.parent]
+    assert shown == [
+        ("console", "one\n", None),
+        ("console", "a b\n", "assistant"),
+        ("code", "<table>", None),
+        ("console", "two\n", None),
+    ]
+    told = model.requests[-1].messages[-1]["content"]
+    assert told == "one\na b\ntwo\n(Output as html was shown to the person.)"
+    await session.close()

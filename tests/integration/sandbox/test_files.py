@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import stat
 import sys
 from pathlib import Path
 
 import pytest
 
+from oi_engine.computer import guards, supervisor
+from oi_engine.computer.guards import MADE
 from oi_engine.computer.sandbox import Allowed
 from oi_engine.errors import KernelFailed, OiError
-from tests.integration.sandbox.inside import STRICT, in_shell, shell, there
+from oi_engine.safety.programs import GUARDED
+from tests.integration.cells import run
+from tests.integration.sandbox.inside import STRICT, cell, in_shell, kernel, shell, there
 
 
 async def test_the_workspace_and_tmp_can_be_written_and_nothing_else(place: Path, home: Path) -> None:
@@ -66,8 +72,7 @@ async def test_what_others_run_of_the_workspace_cannot_be_changed(place: Path) -
     assert sorted(os.listdir(place / ".git" / "hooks")) == hooks
     assert not (place / ".git" / "commondir").exists()
     assert (place / ".vscode" / "tasks.json").read_text() == "{}"
-    assert os.listdir(place / ".oi") == []
-    assert not (place / ".oi").is_symlink()
+    assert not there(str(place / ".oi"))
 
 
 async def test_this_program_cannot_be_changed_where_it_is_in_the_workspace(
@@ -96,8 +101,56 @@ async def test_what_is_missing_of_it_cannot_be_made(home: Path) -> None:
     bare = home / "bare"
     bare.mkdir()
     made = "git init .; mkdir -p .git/hooks .vscode .oi; echo x > .git/config; echo x > .vscode/tasks.json"
-    await in_shell(bare, made)
-    assert [os.listdir(bare / name) for name in (".git", ".vscode", ".oi")] == [[], [], []]
+    runtime = shell(bare)
+    await run(runtime, made)
+    assert [os.listdir(bare / name) for name in GUARDED] == [[], [], []]
+    # Another sandbox comes and goes: what is mounted over in this one must stay.
+    await in_shell(bare, "true")
+    await run(runtime, made)
+    assert [os.listdir(bare / name) for name in GUARDED] == [[], [], []]
+    await runtime.close()
+    assert os.listdir(bare) == []
+
+
+async def test_what_is_the_persons_own_stays(home: Path) -> None:
+    """Empty from the beginning, or used while the sandbox was there."""
+    bare = home / "bare"
+    bare.mkdir()
+    (bare / ".vscode").mkdir()
+    runtime = shell(bare)
+    await run(runtime, "true")
+    (bare / ".git" / "config").write_text("mine")
+    await runtime.close()
+    assert sorted(os.listdir(bare)) == [".git", ".vscode"]
+    assert (bare / ".git" / "config").read_text() == "mine"
+    assert not (bare / ".git").stat().st_mode & stat.S_ISVTX
+
+
+async def test_a_kernel_leaves_nothing_and_removes_what_was_left(home: Path) -> None:
+    bare = home / "bare"
+    bare.mkdir()
+    for name in GUARDED:  # as where a machine was switched off
+        (bare / name).mkdir(MADE)
+    async with kernel(bare) as runtime:
+        await cell(runtime, "1")
+        assert sorted(os.listdir(bare)) == sorted(GUARDED)
+    assert os.listdir(bare) == []
+
+
+async def test_a_folder_that_another_program_keeps_locked_is_said(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guards, "_TRIES", 2)
+    runtime, locked = shell(place), os.open(place, os.O_RDONLY)
+    try:
+        fcntl.flock(locked, fcntl.LOCK_EX)
+        with pytest.raises(KernelFailed, match="has locked"):
+            await runtime.start()
+    finally:
+        os.close(locked)
+        await runtime.close()
+
+
+def test_the_supervisor_knows_what_is_made() -> None:
+    assert supervisor.GUARDED == GUARDED
 
 
 async def test_a_guarded_folder_that_is_a_link_is_refused(place: Path) -> None:

@@ -134,7 +134,7 @@ async def test_policy_shows_what_holds_and_revokes(make_rig: MakeRig, tmp_path: 
     rig.engine.approvals = KeptApprovals(tmp_path / "approvals.json")
     assert "`auto_run`: `true`" in await rig.do("%policy")
     assert "- nothing" in await rig.do("%policy")
-    kept = rig.engine.approvals.keep(Cell("s", "shell", "make `x`", str(tmp_path)))
+    kept = rig.engine.approvals.keep(Cell("s", "shell", "echo `x`", str(tmp_path)))
     assert kept.id in await rig.do("%policy")
     assert "Revoked" in await rig.do(f"%policy revoke {kept.id}")
     assert rig.engine.approvals.all() == ()
