@@ -70,8 +70,9 @@ async def test_a_block_from_proposal_to_its_end(shown: Shown) -> None:
         assert not [method for method, _ in editor.client.notifications if method in ("oi/chunks", "oi/state")]
 
 
-async def test_blocks_that_fail_are_rejected_or_are_stopped(shown: Shown) -> None:
-    async with shown([{"code": "fail"}], [{"code": "print 1"}], [{"code": "wait"}]) as editor:
+@pytest.mark.parametrize("failing", ["fail", "raise TypeError", "throw TypeError"])
+async def test_blocks_that_fail_are_rejected_or_are_stopped(shown: Shown, failing: str) -> None:
+    async with shown([{"code": failing}], [{"code": "print 1"}], [{"code": "wait"}]) as editor:
         await chat(editor)
         await editor.client.command("oi.document.send", uri=URI, text="Go.")
         await until_block(editor, "c1", "proposed")
