@@ -128,7 +128,8 @@ class DocumentChat:
             raise OiError("There is nothing to send.", "Write something.")
         self._refuse_another()
         await self._writer.written()
-        await self.draft(escaped(text, self._framed()[0].nonce or ""))
+        parsed, shift = self._framed()
+        await self._put(parsed, shift, escaped(text, parsed.nonce or "").rstrip())
         return self.send()
 
     def _refuse_another(self) -> None:
@@ -237,10 +238,19 @@ class DocumentChat:
     async def draft(self, text: str) -> int:
         """Put text where the person writes next. Answers the offset behind it, once it is there."""
         parsed, shift = self._framed()
-        last = parsed.sections[-1]
-        anchor = self._writer.anchor(last.append_at - shift)
-        newline = parsed.newline
-        self._writer.insert(anchor, f"{newline * 2}{text.replace(chr(10), newline)}{newline * 2}")
+        return await self._put(parsed, shift, text + "\n\n")
+
+    async def _put(self, parsed: ChatDocument, shift: int, text: str) -> int:
+        """Put text below what the person wrote last. Answers the offset behind it, once it is there.
+
+        What is empty there is used, but for one line: else it would grow with each text.
+        """
+        last, newline = parsed.sections[-1], parsed.newline
+        rest = parsed.text[last.append_at : last.end]
+        empty = 0 if shift else (len(rest) - len(rest.lstrip(newline))) // len(newline)
+        used = min(2, max(0, empty - 1))
+        anchor = self._writer.anchor(last.append_at - shift + used * len(newline))
+        self._writer.insert(anchor, f"{newline * (2 - used)}{text.replace(chr(10), newline)}")
         self._writer.flush()
         await self._writer.written()
         return anchor.offset

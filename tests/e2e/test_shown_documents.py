@@ -119,6 +119,19 @@ async def test_a_line_that_has_not_ended_is_told_and_not_written(tmp_path: Path)
         assert "1 of 2\n" not in buffer.text
 
 
+async def test_no_empty_lines_are_left_by_what_is_sent_from_an_input(shown: Shown) -> None:
+    async with shown(*[[{"say": f"Yes, {number}."}] for number in range(3)]) as editor:
+        buffer = await chat(editor)
+        for number in range(3):
+            await editor.client.command("oi.document.send", uri=URI, text=f"Well, {number}?")
+            await editor.until(buffer, f"Yes, {number}.")
+            await editor.client.until(lambda: states(editor)[-1]["state"] == "idle")
+            await editor.until(buffer, f".u{number + 2} -->")
+            sent = f".u{number + 1} -->\n\nWell, {number}?\n\n## Assistant"
+            assert sent in buffer.text
+            assert buffer.text.endswith(f".u{number + 2} -->\n\n")
+
+
 async def test_words_of_an_input_are_no_marks(shown: Shown) -> None:
     async with shown([{"say": "Yes."}]) as editor:
         buffer = await chat(editor)
