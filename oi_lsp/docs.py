@@ -87,6 +87,8 @@ whose `parent` is the id of a code message, are for programs; people read the sa
   `true`.
 - `denied`, after it: `{{"paths": […], "network": …}}` is what the sandbox seems to have kept it from and
   `oi.sandbox.allow` can allow.
+- `failed`, where it did not end well: `{{"status": …}}` is `error` (an exception, an exit status other than 0),
+  `interrupted`, or `died` (its kernel is gone, with the variables).
 - `changes`: what it changed on disk; see `oi.changes.list`.
 
 **Inline edits.** `oi.selection.edit` has the model write other text for some lines of a document. What would change is

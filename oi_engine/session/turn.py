@@ -338,6 +338,8 @@ class Turn:
         if not shown:
             self._console(block)  # it ran, and printed nothing
         self._stream.close()
+        if finished.status != "ok":
+            self._tell("failed", {"status": finished.status}, block)
         if finished.status != "error" or not explained:
             self._note(_ending(finished, stopped=self.stopping), block)
         await self._tell_changes(look, block)

@@ -22,7 +22,7 @@ from oi_lsp.chat_document.chat_offers import Now, allowable, offers_of
 from oi_lsp.chat_document.conversation import gist, section_messages, told, told_of_new_kernels, unsent
 from oi_lsp.chat_document.document import ChatDocument, Part
 from oi_lsp.chat_document.escape import escaped
-from oi_lsp.chat_document.framing import Framing
+from oi_lsp.chat_document.framing import Framed, Framing
 from oi_lsp.chat_document.parse import parse
 from oi_lsp.chat_document.pictures import Pictures
 from oi_lsp.chat_document.places import Place as At
@@ -129,7 +129,8 @@ class DocumentChat:
             raise OiError("There is nothing to send.", "Write something.")
         self._refuse_another()
         await self._writer.written()
-        await self.draft(escaped(text, self._framing.framed().document.nonce or ""))
+        framed = self._framing.framed()
+        await self._put(framed, escaped(text, framed.document.nonce or "").rstrip())
         return self.send()
 
     def _refuse_another(self) -> None:
@@ -236,10 +237,20 @@ class DocumentChat:
 
     async def draft(self, text: str) -> int:
         """Put text where the person writes next. Answers the offset behind it, once it is there."""
-        framed = self._framing.framed()
-        anchor = self._writer.anchor(framed.place(framed.document.sections[-1].append_at))
-        newline = framed.document.newline
-        self._writer.insert(anchor, f"{newline * 2}{text.replace(chr(10), newline)}{newline * 2}")
+        return await self._put(self._framing.framed(), text + "\n\n")
+
+    async def _put(self, framed: Framed, text: str) -> int:
+        """Put text below what the person wrote last. Answers the offset behind it, once it is there.
+
+        What is empty there is used, but for one line: else it would grow with each text.
+        """
+        document = framed.document
+        last, newline = document.sections[-1], document.newline
+        rest = document.text[last.append_at : last.end]
+        empty = 0 if framed.shift else (len(rest) - len(rest.lstrip(newline))) // len(newline)
+        used = min(2, max(0, empty - 1))
+        anchor = self._writer.anchor(framed.place(last.append_at + used * len(newline)))
+        self._writer.insert(anchor, f"{newline * (2 - used)}{text.replace(chr(10), newline)}")
         self._writer.flush()
         await self._writer.written()
         return anchor.offset

@@ -113,8 +113,9 @@ class Status:
             changed = self._blocks.setdefault(block, Block(block))
             changed.change = chunk.content.get("id")
             self._touch(changed)
+        elif block and chunk.type == "command" and chunk.format == "failed":
+            self._blocks.setdefault(block, Block(block)).failed = True
         elif self._current is not None:
-            self._noted(chunk, block, self._current)
             self._printed(chunk, self._current)
 
     def show(self, session: str, snapshot: Snapshot, proposed: str | None, asked: str | None) -> None:
@@ -148,17 +149,9 @@ class Status:
             current.end(stopped=self._stopping)
             self._touch(current)
 
-    @staticmethod
-    def _noted(chunk: Chunk, of: str | None, block: Block) -> None:
-        """The computer may say to the model that the run did not end well."""
-        if chunk.start and chunk.role == "computer" and chunk.type == "message" and chunk.recipient is None:
-            block.failed = block.failed or of == block.id
-
     def _printed(self, chunk: Chunk, block: Block) -> None:
         if chunk.type != "console":
             return
-        if chunk.failure is not None:
-            block.failed = True
         if chunk.format == "active_line" and isinstance(chunk.content, str) and chunk.content.isdigit():
             block.line = int(chunk.content)
         self._touch(block)

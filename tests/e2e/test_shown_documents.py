@@ -70,8 +70,9 @@ async def test_a_block_from_proposal_to_its_end(shown: Shown) -> None:
         assert not [method for method, _ in editor.client.notifications if method in ("oi/chunks", "oi/state")]
 
 
-async def test_blocks_that_fail_are_rejected_or_are_stopped(shown: Shown) -> None:
-    async with shown([{"code": "fail"}], [{"code": "print 1"}], [{"code": "wait"}]) as editor:
+@pytest.mark.parametrize("failing", ["fail", "raise TypeError", "throw TypeError"])
+async def test_blocks_that_fail_are_rejected_or_are_stopped(shown: Shown, failing: str) -> None:
+    async with shown([{"code": failing}], [{"code": "print 1"}], [{"code": "wait"}]) as editor:
         await chat(editor)
         await editor.client.command("oi.document.send", uri=URI, text="Go.")
         await until_block(editor, "c1", "proposed")
@@ -116,6 +117,19 @@ async def test_a_line_that_has_not_ended_is_told_and_not_written(tmp_path: Path)
         await until_block(editor, "c1", "stopped")
         await editor.until(buffer, "2 of 2")
         assert "1 of 2\n" not in buffer.text
+
+
+async def test_no_empty_lines_are_left_by_what_is_sent_from_an_input(shown: Shown) -> None:
+    async with shown(*[[{"say": f"Yes, {number}."}] for number in range(3)]) as editor:
+        buffer = await chat(editor)
+        for number in range(3):
+            await editor.client.command("oi.document.send", uri=URI, text=f"Well, {number}?")
+            await editor.until(buffer, f"Yes, {number}.")
+            await editor.client.until(lambda: states(editor)[-1]["state"] == "idle")
+            await editor.until(buffer, f".u{number + 2} -->")
+            sent = f".u{number + 1} -->\n\nWell, {number}?\n\n## Assistant"
+            assert sent in buffer.text
+            assert buffer.text.endswith(f".u{number + 2} -->\n\n")
 
 
 async def test_words_of_an_input_are_no_marks(shown: Shown) -> None:

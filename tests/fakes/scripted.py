@@ -89,6 +89,10 @@ class TinyRuntime:
                 yield Failure(number, rest, "no", line.index(rest), number, len(line))
                 yield Finished("error", rest)
                 return
+            elif word == "throw":  # as runtimes do that do not know the place
+                yield Text(f"{rest}: no\n", "traceback")
+                yield Finished("error", rest)
+                return
             elif word == "image":
                 yield Rich("image", "base64.png", "aW1hZ2U=")
             elif word == "input":

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from oi_engine.factory import Engine
+from oi_engine.messages import Chunk
 from oi_engine.settings import Settings
 from tests.fakes.scripted import ScriptedModel, say
 
@@ -42,12 +43,17 @@ async def test_a_block_in_the_kernels_name_runs_in_it(kernel: str, tmp_path: Pat
     assert codes == [kernel, kernel]
 
 
-async def test_own_code_finds_it_without_a_model(kernel: str, tmp_path: Path) -> None:
+async def test_own_code_finds_it_without_a_model_and_is_told_to_have_failed(kernel: str, tmp_path: Path) -> None:
     engine = Engine()
     try:
         session = engine.new_session(cwd=str(tmp_path), answering=ScriptedModel())
         session.run(kernel, "print(1)")
         await session.idle()
         assert [message.text for message in session.messages if message.type == "console"] == ["1\n"]
+        told: list[Chunk] = []
+        session.stream.subscribe(lambda entry: told.append(entry.chunk))
+        session.run(kernel, "1 / 0")
+        await session.idle()
+        assert [chunk.content for chunk in told if chunk.format == "failed"] == [{"status": "error"}]
     finally:
         await engine.close()

@@ -466,6 +466,7 @@ async def test_lines_and_the_place_of_a_failure_are_in_the_stream_and_not_in_the
     place = {"line": 3, "column": 0, "end_line": 3, "end_column": 3}
     assert failed["failure"] == {**place, "name": "ZeroDivisionError", "message": "division by zero"}
     assert (failed["format"], failed["content"]) == ("active_line", None)
+    assert [chunk.content for chunk in chunks if chunk.format == "failed"] == [{"status": "error"}]
     check_stream(chunks)
     assert fold(chunks) == session.messages
     assert [m.text for m in session.messages if m.type == "console"] == ["two\n", "Traceback\n"]

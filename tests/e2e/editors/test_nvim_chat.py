@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.editors.conftest import name_of
-from tests.e2e.editors.nvim_plugin import VERSIONS, NvimPlugin, begin
+from tests.e2e.editors.nvim_plugin import VERSIONS, NvimOldest, NvimPlugin, begin
 from tests.e2e.editors.test_session import GREETED, GREETS, LOOPS
 from tests.fakes.http_server import Response
 from tests.fakes.openai_server import OpenAiServer, Reply
@@ -67,7 +67,7 @@ def test_it_is_stopped_rejected_and_written_beside(
     replies += [
         Reply.tool_call("python", LOOPS),
         Reply.tool_call("python", "print(1)"),
-        Reply.held("One.\n\nTwo.\n\n", "Three.\n"),
+        Reply.held("One.\n" * 300 + "\nTwo.\n\n", "Three.\n"),
     ]
     begin(editor, workspace, scripted)
     editor.say("Wait for ever.")
@@ -83,6 +83,8 @@ def test_it_is_stopped_rejected_and_written_beside(
     editor.command("Oi reject")
     editor.until_screen("● rejected")
     editor.until_chat("Two.")
+    coloured = editor.eval("vim.treesitter.highlighter.active[vim.fn.bufnr('oi-chat:///1.oi.md')] ~= nil")
+    assert coloured == ("false" if isinstance(editor, NvimOldest) else "true"), "parsing it must not hold keys up"
     editor.command("wincmd h")
     editor.press("Oelsewhere = 1")
     scripted.release()

@@ -1,8 +1,9 @@
--- The colours of a chat: treesitter's, but in a long chat that is being written, where each piece would cost too much.
+-- The colours of a chat: treesitter's, but in a long chat that is being written where Neovim would parse each piece of it
+-- before it takes a key (0.10).
 local M = {}
 
 ---Lines from which on Neovim's own syntax colours a chat while it is being written.
-local LONG = 250
+local LONG = vim.fn.has("nvim-0.11") == 1 and math.huge or 250
 
 local CALM = { idle = true, awaiting_approval = true, awaiting_input = true }
 
