@@ -175,6 +175,7 @@ def test_health_and_history(editor: NvimPlugin, workspace: Path, provider: OpenA
     editor.command("Oi export json")
     editor.until_screen('"content": "You are there."')
     editor.command("checkhealth oi")
+    editor.until_screen("Images are links, which the system opens: the terminal is tmux")
     editor.until_screen("oi: server")
     assert "ERROR" not in editor.screen()
 

@@ -1,6 +1,6 @@
 -- The terminal's graphics: kitty's protocol, with pictures that stand in cells of text ("Unicode placeholders"): Neovim
 -- scrolls, covers and redraws them as it does text. https://sw.kovidgoyal.net/kitty/graphics-protocol/
--- Nothing that is written here holds a name or a path: only numbers and base64.
+-- All that is written here is numbers and base64.
 local M = {}
 
 ---What counts rows, columns and the highest byte of an id: the first 256 that the protocol lists, as ranges.
@@ -21,6 +21,10 @@ local HIGH = vim.fn.getpid() % 255 + 1
 
 local CHUNK = 3072 -- bytes, which are 4096 of base64
 local AT_ONCE = 32 -- chunks
+---Whether the process that draws the screen takes what is to be written (Neovim 0.12). Else both write, and what is long
+---is torn: the terminal is told the path of a picture then.
+---is torn: the terminal is told the path of a picture then.
+local DRAWS = vim.api.nvim_ui_send ~= nil
 
 local can ---@type boolean? Whether the terminal draws pictures; nil: not known.
 local asked = false
@@ -28,10 +32,11 @@ local queue = {} ---@type (fun(): string?)[] What is to be written: the next pie
 local live = {} ---@type table<integer, true> Numbers of the pictures that the terminal was sent.
 
 M.terminal = nil ---@type string? What the terminal says that it is.
+M.on_answer = nil ---@type fun()? Called when it has said that.
 
 ---@param data string
 local function write(data)
-  if vim.api.nvim_ui_send then
+  if DRAWS then
     vim.api.nvim_ui_send(data)
   else
     vim.api.nvim_chan_send(vim.v.stderr, data)
@@ -46,8 +51,8 @@ local function in_a_terminal()
   return #uis == 1 and uis[1].stdout_tty == true
 end
 
----Whether that terminal has pictures in cells of text. Others answer the protocol's own question, too, which have them
----at fixed places alone.
+---Whether that terminal has pictures in cells of text. The protocol's own question (a=q) does not tell: others answer,
+---which have pictures at places of the screen alone.
 ---@param name string
 ---@return boolean
 local function draws(name)
@@ -59,8 +64,7 @@ local function draws(name)
 end
 
 ---Ask the terminal for its name (XTVERSION).
----@param changed fun()
-local function ask(changed)
+local function ask()
   asked = true
   vim.api.nvim_create_autocmd("TermResponse", {
     group = vim.api.nvim_create_augroup("oi.graphics", {}),
@@ -71,26 +75,36 @@ local function ask(changed)
         return
       end
       M.terminal, can = name, draws(name)
-      vim.schedule(changed)
+      if M.on_answer then
+        vim.schedule(M.on_answer)
+      end
       return true
     end,
   })
   write("\27[>q")
 end
 
----Whether pictures can be drawn. While that is not known, the terminal is asked, and `changed` called when it has
----answered.
----@param changed fun()
+---Whether pictures can be drawn. While that is not known (nil), the terminal is asked, and `on_answer` called then.
 ---@return boolean?
-function M.can(changed)
+---@return string why
+function M.can()
   local images = require("oi.config").get().images
-  if images ~= "auto" then
-    return images == "kitty" and in_a_terminal()
+  if images == "off" then
+    return false, 'the option images is "off"'
   end
-  if can == nil and not asked and in_a_terminal() then
-    ask(changed)
+  if not in_a_terminal() then
+    return false, "there is no terminal, or more than one"
   end
-  return can
+  if not DRAWS and vim.env.SSH_CONNECTION then
+    return false, "over ssh they are drawn from Neovim 0.12 on"
+  end
+  if images == "kitty" then
+    return true, 'the option images is "kitty"'
+  end
+  if not asked then
+    ask()
+  end
+  return can, "the terminal is " .. (M.terminal or "not known")
 end
 
 ---The terminal may be another one, or without its pictures.
@@ -148,6 +162,12 @@ local function send_one(text)
 end
 
 ---@param number integer
+---@param path string
+local function send_path(number, path)
+  send_one(command(("a=t,f=100,t=f,i=%d"):format(id_of(number)), vim.base64.encode(path)))
+end
+
+---@param number integer
 ---@param png string
 ---@return fun(): string?
 local function transmission(number, png)
@@ -177,13 +197,18 @@ end
 
 ---Have the terminal keep a picture.
 ---@param png string
+---@param path string Where it is.
 ---@return integer? number nil: it has as many as it can have.
-function M.add(png)
+function M.add(png, path)
   for number = FIRST, LAST do
     if not live[number] then
       live[number] = true
       colour(number)
-      send(transmission(number, png))
+      if DRAWS then
+        send(transmission(number, png))
+      else
+        send_path(number, path)
+      end
       return number
     end
   end

@@ -88,7 +88,8 @@ local function load(chat, address)
   if not address:match("%.png$") then
     return false
   end
-  local png = read(M.path(chat, address))
+  local path = M.path(chat, address)
+  local png = read(path)
   local tries = (here.tries[address] or 0) + 1
   if not png and tries < TRIES then
     here.tries[address] = tries
@@ -98,7 +99,7 @@ local function load(chat, address)
     return nil
   end
   local width, height = size(png or "")
-  local number = width and graphics.add(png)
+  local number = width and graphics.add(png, path)
   return number and { width = width, height = height, number = number, columns = 0, rows = 0 } or false
 end
 
@@ -221,7 +222,7 @@ end
 ---The text, or a window, was changed.
 ---@param chat oi.Chat
 function M.look(chat)
-  if vim.api.nvim_buf_is_loaded(chat.bufnr) and graphics.can(look_everywhere) then
+  if vim.api.nvim_buf_is_loaded(chat.bufnr) and graphics.can() then
     show(chat)
   end
 end
@@ -234,6 +235,8 @@ local function again()
   graphics.reset()
   look_everywhere()
 end
+
+graphics.on_answer = look_everywhere
 
 local GROUP = vim.api.nvim_create_augroup("oi.pictures", {})
 
