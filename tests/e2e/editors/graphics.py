@@ -14,7 +14,10 @@ from attrs import define, field
 
 from tests.e2e.editors.editor import Editor
 
-_COMMAND = re.compile(rb"\x1b_G([^;\x1b]*);?([^\x1b]*)\x1b\\")
+COMMAND = re.compile(rb"\x1b_G([^;\x1b]*);?([^\x1b]*)\x1b\\")
+Command = tuple[str, str]
+"""Its keys and its payload."""
+
 _CELL = re.compile("\U0010eeee(.)(.)(.)")
 _COUNT = "\u0305\u030d\u030e\u0310\u0312\u033d\u033e\u033f"
 """What the protocol counts rows and columns by, from 0."""
@@ -36,10 +39,9 @@ class GraphicsTerminal:
         """What it says from now on that it is."""
         (self.folder / "name").write_text(name)
 
-    def commands(self) -> list[tuple[str, str]]:
-        """All commands of the graphics protocol that were written: keys, and payload."""
-        found = _COMMAND.findall((self.folder / "written").read_bytes())
-        return [(keys.decode(), payload.decode()) for keys, payload in found]
+    def commands(self) -> list[Command]:
+        """All that were written."""
+        return commands_in((self.folder / "written").read_bytes())
 
     def since_deletion(self) -> list[str]:
         """The keys of the commands after the last that deletes."""
@@ -47,20 +49,25 @@ class GraphicsTerminal:
         deletions = [at for at, each in enumerate(keys) if each.startswith("a=d")]
         return keys[deletions[-1] + 1 :] if deletions else keys
 
-    def image(self) -> tuple[bytes, int]:
-        """The image that was sent last, with its id. Fails where it was not sent by the rules."""
-        commands = self.commands()
-        first = max(at for at, (keys, _) in enumerate(commands) if keys.startswith("a=t"))
-        head = re.fullmatch(r"a=t,f=100,t=([df]),i=(\d+)(?:,(m=[01]))?,q=2", commands[first][0])
-        assert head is not None, commands[first][0]
-        if head[1] == "f":
-            return Path(base64.b64decode(commands[first][1], validate=True).decode()).read_bytes(), int(head[2])
-        rest = [(f"{head[3]},q=2", commands[first][1]), *commands[first + 1 :]]
-        last = [keys for keys, _ in rest].index("m=0,q=2")
-        assert {keys for keys, _ in rest[:last]} <= {"m=1,q=2"}
-        assert {len(payload) for _, payload in rest[:last]} <= {4096}
-        assert len(rest[last][1]) <= 4096
-        return base64.b64decode("".join(payload for _, payload in rest[: last + 1]), validate=True), int(head[2])
+
+def commands_in(written: bytes) -> list[Command]:
+    """The commands of the graphics protocol among what was written to a terminal."""
+    return [(keys.decode(), payload.decode()) for keys, payload in COMMAND.findall(written)]
+
+
+def image_of(commands: list[Command]) -> tuple[bytes, int]:
+    """The image that was sent last, with its id. Fails where it was not sent by the rules."""
+    first = max(at for at, (keys, _) in enumerate(commands) if keys.startswith("a=t"))
+    head = re.fullmatch(r"a=t,f=100,t=([df]),i=(\d+)(?:,(m=[01]))?,q=2", commands[first][0])
+    assert head is not None, commands[first][0]
+    if head[1] == "f":
+        return Path(base64.b64decode(commands[first][1], validate=True).decode()).read_bytes(), int(head[2])
+    rest = [(f"{head[3]},q=2", commands[first][1]), *commands[first + 1 :]]
+    last = [keys for keys, _ in rest].index("m=0,q=2")
+    assert {keys for keys, _ in rest[:last]} <= {"m=1,q=2"}
+    assert {len(payload) for _, payload in rest[:last]} <= {4096}
+    assert len(rest[last][1]) <= 4096
+    return base64.b64decode("".join(payload for _, payload in rest[: last + 1]), validate=True), int(head[2])
 
 
 def noise(width: int, height: int) -> bytes:

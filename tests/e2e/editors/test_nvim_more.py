@@ -10,7 +10,7 @@ import pytest
 
 from oi_engine.computer.sandbox import look_for_sandbox
 from tests.e2e.editors.conftest import name_of
-from tests.e2e.editors.graphics import GraphicsTerminal, cells, noise
+from tests.e2e.editors.graphics import GraphicsTerminal, cells, image_of, noise
 from tests.e2e.editors.nvim_plugin import RECORDS, VERSIONS, NvimPlugin, begin
 from tests.e2e.editors.test_session import LOOPS
 from tests.fakes.http_server import Response
@@ -155,7 +155,7 @@ def test_a_file_is_attached_and_an_image_drawn_and_opened(
     editor.look("an image in cells")
     assert "38;5;16m\U0010eeee" in editor.tmux.styled()
     editor.until(lambda: "a=p" in str(terminal.commands()), "the image to be placed")
-    sent, number = terminal.image()
+    sent, number = image_of(terminal.commands())
     assert (sent, number % 2**24) == (image, 16)
     placed, deleted = f"a=p,U=1,i={number},p=1,c=8,r=3,q=2", f"a=d,d=I,i={number},q=2"
     assert placed in terminal.since_deletion()
@@ -164,7 +164,7 @@ def test_a_file_is_attached_and_an_image_drawn_and_opened(
     editor.until(lambda: (deleted, "") in terminal.commands() and not cells(editor.screen()), "the image to be gone")
     editor.press("u")
     editor.until(lambda: placed in terminal.since_deletion(), "the image to be placed again")
-    assert terminal.image() == (image, number)
+    assert image_of(terminal.commands()) == (image, number)
     editor.until(lambda: cells(editor.screen()) == EIGHT_BY_THREE, "the cells of the image")
     editor.close()
     assert terminal.commands()[-1] == (deleted, "")

@@ -21,9 +21,8 @@ local HIGH = vim.fn.getpid() % 255 + 1
 
 local CHUNK = 3072 -- bytes, which are 4096 of base64
 local AT_ONCE = 32 -- chunks
----Whether the process that draws the screen takes what is to be written (Neovim 0.12). Else both write, and what is long
----is torn: the terminal is told the path of a picture then.
----is torn: the terminal is told the path of a picture then.
+---Whether the process that draws the screen takes what is to be written, as from Neovim 0.12 on. Else both write, and
+---what is long is torn: the terminal is told the path of a picture then.
 local DRAWS = vim.api.nvim_ui_send ~= nil
 
 local can ---@type boolean? Whether the terminal draws pictures; nil: not known.
