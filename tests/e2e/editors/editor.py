@@ -89,6 +89,8 @@ class Editor(ABC):
 
     folder: Path
     tmux: Tmux = field(factory=Tmux)
+    within: Sequence[str] = ()
+    """A command that runs the editor, in the terminal."""
     looks: list[tuple[str, str]] = field(factory=list)
     """Screens, each with the moment that it is of."""
     _wire: list[Json] = field(factory=list)
@@ -116,7 +118,7 @@ class Editor(ABC):
         command.chmod(0o755)
         self.set_up()
         variables = {**self._environment(), **(env or {})}
-        self.tmux.start([program_of(self.program), *self.arguments(file)], file.parent, variables, size)
+        self.tmux.start([*self.within, program_of(self.program), *self.arguments(file)], file.parent, variables, size)
         self.opened(file)
         self.until_said("server", lambda message: "capabilities" in (message.get("result") or {}))
         self.until_said("client", lambda message: message.get("method") == "textDocument/didOpen")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import struct
 import subprocess
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from tests.e2e.editors.conftest import name_of
 from tests.e2e.editors.editor import program_of
+from tests.e2e.editors.graphics import COMMAND, commands_in, image_of, noise
 from tests.e2e.editors.nvim_plugin import PLUGIN, VERSIONS, NvimPlugin
 from tests.e2e.editors.test_session import settings
 from tests.fakes.http_server import Response
@@ -66,7 +72,8 @@ def test_options_that_do_not_exist_are_reported(nvim: str, tmp_path: Path) -> No
         tmp_path,
         """
         vim.g.oi = { layout = 'left', widht = 3 }
-        require('oi').setup({ keys = { run = false, jump = 'x' }, width = 'wide', settings = { anything = 1 } })
+        local given = { run = false, jump = 'x' }
+        require('oi').setup({ keys = given, width = 'wide', images = 'sixel', settings = { anything = 1 } })
         local config = require('oi.config').get()
         assert(config.layout == 'left' and config.keys.run == false and config.width == 0.45)
         assert(config.settings.anything == 1)
@@ -74,6 +81,7 @@ def test_options_that_do_not_exist_are_reported(nvim: str, tmp_path: Path) -> No
     )
     for name in ("there is no option widht", "there is no option keys.jump", "width must be a number, not a string"):
         assert name in said
+    assert 'images must be one of "auto", "kitty", "off"' in said
 
 
 def test_words_are_completed(nvim: str, tmp_path: Path) -> None:
@@ -130,6 +138,57 @@ def test_lines_that_would_go_above_the_first_are_seen(nvim: str, tmp_path: Path)
     )
 
 
+@pytest.mark.parametrize("writes", ["nvim_ui_send", "nvim_chan_send"])
+def test_a_terminal_is_sent_whole_images_and_nothing_of_their_names(nvim: str, tmp_path: Path, writes: str) -> None:
+    image = noise(64, 48)
+    wide = image[:16] + struct.pack(">II", 2**16, 2**16) + image[24:]
+    files = {"torn.png": image[:-1], "large.png": image + bytes(2**22) + image[-12:], "text.png": b"IEND" * 9}
+    files |= {"wide.png": wide, "photo.jpg": image, "\x1b]0;x\x07\x1b\\.png": image}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    os.mkfifo(tmp_path / "pipe.png")
+    link = "![image]({}) <!-- oi:7f3a.image of=c1 -->"
+    lines = ["```", link.format("in-a-block.png"), "```", "![image](not-of-the-conversation.png)"]
+    lines += [link.format(quote(name)) for name in ("pipe.png", "none.png", *files)]
+    (tmp_path / "talk.md").write_text("\n".join(lines))
+    said = lua(
+        nvim,
+        tmp_path,
+        f"""
+        local placed = false
+        local function write(data)
+          io.stderr:write(data)
+          placed = placed or data:match('a=p') ~= nil
+        end
+        vim.api.nvim_list_uis = function() return {{ {{ stdout_tty = true }} }} end
+        vim.api.nvim_ui_send, vim.api.nvim_chan_send = nil, function(_, data) write(data) end
+        vim.api.{writes} = function(...) write(select(select('#', ...), ...)) end
+        vim.g.oi = {{ images = 'kitty' }}
+        vim.cmd.edit('{tmp_path}/talk.md')
+        require('oi.pictures').look({{ bufnr = vim.api.nvim_get_current_buf(), uri = vim.uri_from_bufnr(0) }})
+        assert(vim.wait(20000, function() return placed end))
+        """,
+    )
+    sent, number = image_of(commands_in(said.encode()))
+    assert (sent, number % 2**24) == (image, 16)
+    kinds = [keys.split(",")[0] for keys, _ in commands_in(said.encode())]
+    assert [kind for kind in kinds if not kind.startswith("m=")] == ["a=t", "a=p"]
+    assert not re.search(r"[\x1b\x07]", COMMAND.sub(b"", said.encode()).decode())
+
+
+def test_cells_of_images_are_counted_as_the_protocol_says(nvim: str, tmp_path: Path) -> None:
+    body = "print('=' .. vim.json.encode(vim.fn.str2list(require('oi.graphics').cells(16, 256, 1)[1][1][1])))"
+    found = re.search(r"=(\[.*\])", lua(nvim, tmp_path, body))
+    assert found is not None
+    codes = json.loads(found[1])
+    assert set(codes[::4]) == {0x10EEEE}
+    assert set(codes[1::4]) == {0x0305}
+    columns = codes[2::4]
+    assert (len(columns), columns[:3], columns[-1]) == (256, [0x0305, 0x030D, 0x030E], 0xA8E5)
+    assert columns == sorted(set(columns))
+    assert all(unicodedata.combining(chr(code)) == 230 and not unicodedata.decomposition(chr(code)) for code in columns)
+
+
 def test_the_help_has_a_tag_for_every_word(nvim: str, tmp_path: Path) -> None:
     page = (PLUGIN / "doc" / "oi.txt").read_text()
     assert all(len(line) <= 80 for line in page.splitlines())
@@ -175,6 +234,7 @@ def test_health_and_history(editor: NvimPlugin, workspace: Path, provider: OpenA
     editor.command("Oi export json")
     editor.until_screen('"content": "You are there."')
     editor.command("checkhealth oi")
+    editor.until_screen("Images are links, which the system opens: the terminal is tmux")
     editor.until_screen("oi: server")
     assert "ERROR" not in editor.screen()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from oi_engine.computer.sandbox import look_for_sandbox
 from tests.e2e.editors.conftest import name_of
+from tests.e2e.editors.graphics import GraphicsTerminal, cells, image_of, noise
 from tests.e2e.editors.nvim_plugin import RECORDS, VERSIONS, NvimPlugin, begin
 from tests.e2e.editors.test_session import LOOPS
 from tests.fakes.http_server import Response
@@ -19,7 +19,9 @@ from tests.fakes.places import outside_scratch
 
 pytestmark = pytest.mark.parametrize("editor", VERSIONS, ids=name_of, indirect=True)
 
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+EIGHT_BY_THREE = [[(row, column) for column in range(8)] for row in range(3)]
+
+SHOWS = "from IPython.display import Image, display\ndisplay(Image('plot.png'))"
 
 
 def test_a_password_is_not_in_the_chat(
@@ -119,12 +121,15 @@ def test_the_view_stays_where_it_is_read(
     assert editor.eval("vim.fn.line('w0') .. ' ' .. vim.fn.line('.')") == before
 
 
-def test_a_file_is_attached_and_an_image_opened(
+def test_a_file_is_attached_and_an_image_drawn_and_opened(
     editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
 ) -> None:
-    show = f"from IPython.display import Image, display\ndisplay(Image(__import__('base64').b64decode('{PIXEL}')))"
-    replies += [Reply.tool_call("python", show), Reply.text("Well.")]
+    image = noise(64, 48)
+    (workspace / "plot.png").write_bytes(image)
+    replies += [Reply.tool_call("python", SHOWS), Reply.text("Well.")]
     editor.init = "vim.ui.open = function(path) opened = path end\n"
+    terminal = GraphicsTerminal(editor)
+    terminal.name("tmux 3.3a")
     begin(editor, workspace, scripted)
     editor.command("wincmd h")
     editor.command("2Oi attach")
@@ -140,7 +145,29 @@ def test_a_file_is_attached_and_an_image_opened(
     editor.command("call search('!.image')")
     editor.press(",i")
     editor.until(lambda: editor.eval("opened").endswith(".png"), "the image to be opened")
-    assert Path(editor.eval("opened")).read_bytes() == base64.b64decode(PIXEL)
+    assert Path(editor.eval("opened")).read_bytes() == image
+
+    editor.until(lambda: editor.eval("require('oi.graphics').terminal") == "tmux 3.3a", "the terminal to be known")
+    assert (editor.eval("require('oi.graphics').can()"), terminal.commands()) == ("false", [])
+    terminal.name("kitty(0.48.2)")
+    editor.command("doautocmd VimResume")
+    editor.until(lambda: cells(editor.screen()) == EIGHT_BY_THREE, "the cells of the image")
+    editor.look("an image in cells")
+    assert "38;5;16m\U0010eeee" in editor.tmux.styled()
+    editor.until(lambda: "a=p" in str(terminal.commands()), "the image to be placed")
+    sent, number = image_of(terminal.commands())
+    assert (sent, number % 2**24) == (image, 16)
+    placed, deleted = f"a=p,U=1,i={number},p=1,c=8,r=3,q=2", f"a=d,d=I,i={number},q=2"
+    assert placed in terminal.since_deletion()
+
+    editor.press("dd")
+    editor.until(lambda: (deleted, "") in terminal.commands() and not cells(editor.screen()), "the image to be gone")
+    editor.press("u")
+    editor.until(lambda: placed in terminal.since_deletion(), "the image to be placed again")
+    assert image_of(terminal.commands()) == (image, number)
+    editor.until(lambda: cells(editor.screen()) == EIGHT_BY_THREE, "the cells of the image")
+    editor.close()
+    assert terminal.commands()[-1] == (deleted, "")
 
 
 def test_the_words_about_a_whole_chat(

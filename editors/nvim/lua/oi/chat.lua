@@ -34,9 +34,21 @@ function M.all()
   return found
 end
 
+---The text was changed.
+---@param chat oi.Chat
+local function look(chat)
+  require("oi.blocks").look(chat)
+  if package.loaded["oi.pictures"] or #require("oi.fences").pictures(chat.bufnr) > 0 then
+    require("oi.pictures").look(chat)
+  end
+end
+
 ---@param chat oi.Chat
 local function forget(chat)
   chats[chat.bufnr] = nil
+  if package.loaded["oi.pictures"] then
+    require("oi.pictures").forget(chat.bufnr)
+  end
   require("oi.apply").forget(chat.bufnr)
   if chat.input and vim.api.nvim_buf_is_valid(chat.input) then
     vim.api.nvim_buf_delete(chat.input, { force = true })
@@ -50,7 +62,7 @@ local function listen(chat)
     group = group,
     buffer = chat.bufnr,
     callback = function()
-      require("oi.blocks").look(chat)
+      look(chat)
     end,
   })
   vim.api.nvim_create_autocmd("BufUnload", {
@@ -93,6 +105,7 @@ local function begin(bufnr, root, client_id)
   require("oi.keys").chat(chat)
   listen(chat)
   M.connect(chat)
+  look(chat)
   return chat
 end
 
@@ -278,7 +291,7 @@ function M.follow(bufnr, windows)
   end
   local chat = chats[bufnr]
   if chat then
-    require("oi.blocks").look(chat)
+    look(chat)
     require("oi.colours").look(chat)
     show_question(chat)
   end

@@ -37,6 +37,7 @@ local M = {}
 ---@field width number Columns of the chat, or a part of the screen (below 1).
 ---@field input_height integer Lines of the input below the chat; 0: none.
 ---@field fold_output integer Output longer than this is folded; 0: none is.
+---@field images "auto"|"kitty"|"off" Whether images are drawn in chats: where the terminal can, always, or never.
 ---@field keys oi.Keys In chats.
 ---@field input_keys oi.InputKeys In the input below a chat.
 ---@field hunk_keys oi.HunkKeys In a file, while an edit waits there.
@@ -51,6 +52,7 @@ M.defaults = {
   width = 0.45,
   input_height = 4,
   fold_output = 30,
+  images = "auto",
   keys = {
     run = "<localleader>r",
     reject = "<localleader>x",
@@ -76,6 +78,8 @@ M.defaults = {
 }
 
 local FREE = { settings = true }
+
+local CHOICES = { layout = { "right", "left", "float", "tab" }, images = { "auto", "kitty", "off" } }
 
 ---@param given any
 ---@param known any
@@ -107,10 +111,11 @@ function M.set(given)
   local options = vim.tbl_deep_extend("force", vim.deepcopy(vim.g.oi or {}), vim.deepcopy(given or {}))
   local problems = {} ---@type string[]
   check(options, M.defaults, "", problems)
-  local layouts = { right = true, left = true, float = true, tab = true }
-  if options.layout and not layouts[options.layout] then
-    problems[#problems + 1] = 'layout must be "right", "left", "float" or "tab"'
-    options.layout = nil
+  for name, words in pairs(CHOICES) do
+    if options[name] and not vim.list_contains(words, options[name]) then
+      problems[#problems + 1] = ('%s must be one of "%s"'):format(name, table.concat(words, '", "'))
+      options[name] = nil
+    end
   end
   M.problems = problems
   merged = vim.tbl_deep_extend("force", M.defaults, options)

@@ -1,4 +1,4 @@
--- The fenced blocks of a chat, found anew only from where the text was changed.
+-- The fenced blocks of a chat and its pictures, found anew only from where the text was changed.
 local M = {}
 
 ---@class oi.Fence
@@ -7,8 +7,13 @@ local M = {}
 ---@field word string What the info string begins with: a language, `output`, `input`, ….
 ---@field id? string The `oi=` of it.
 
+---@class oi.Link
+---@field row integer
+---@field address string
+
 ---@class oi.Fences
 ---@field found oi.Fence[]
+---@field pictures oi.Link[]
 ---@field changed integer The first row that was changed since.
 
 local ALL_KNOWN = math.huge
@@ -27,6 +32,8 @@ local OF_THE_DOCUMENT = {
   reset = true,
 }
 
+local PICTURE = "^!%[[^%]]*%]%((%S+)%) <!%-%- oi:%w+%.image"
+
 local caches = {} ---@type table<integer, oi.Fences>
 
 ---@param bufnr integer
@@ -35,7 +42,7 @@ local function cache_of(bufnr)
   if caches[bufnr] then
     return caches[bufnr]
   end
-  local cache = { found = {}, changed = 0 } ---@type oi.Fences
+  local cache = { found = {}, pictures = {}, changed = 0 } ---@type oi.Fences
   caches[bufnr] = cache
   vim.api.nvim_buf_attach(bufnr, false, {
     on_lines = function(_, _, _, first)
@@ -72,6 +79,10 @@ function M.of(bufnr)
     found[#found] = nil
   end
   local first = #found > 0 and found[#found].close + 1 or 0
+  local pictures = cache.pictures
+  while #pictures > 0 and pictures[#pictures].row >= first do
+    pictures[#pictures] = nil
+  end
   local fence, ticks ---@type oi.Fence?, string?
   for at, line in ipairs(vim.api.nvim_buf_get_lines(bufnr, first, -1, false)) do
     local run, info = line:match("^ ? ? ?(```+)([^`]*)$")
@@ -81,10 +92,21 @@ function M.of(bufnr)
     elseif not fence and run then
       fence, ticks = opened(first + at - 1, info), run
       found[#found + 1] = fence
+    elseif not fence then
+      local address = line:match(PICTURE)
+      pictures[#pictures + 1] = address and { row = first + at - 1, address = address }
     end
   end
   cache.changed = ALL_KNOWN
   return found
+end
+
+---The lines that are a picture of the conversation, in order.
+---@param bufnr integer
+---@return oi.Link[]
+function M.pictures(bufnr)
+  M.of(bufnr)
+  return cache_of(bufnr).pictures
 end
 
 ---@param fence oi.Fence

@@ -76,6 +76,21 @@ local function check_machine()
   end
 end
 
+local function check_images()
+  local graphics = require("oi.graphics")
+  if graphics.can() == nil then
+    vim.wait(1000, function()
+      return graphics.can() ~= nil
+    end, 10)
+  end
+  local can, why = graphics.can()
+  if can then
+    vim.health.ok(("Images are drawn in the chat: %s."):format(why))
+  else
+    vim.health.info(("Images are links, which the system opens: %s. See :help oi-images."):format(why))
+  end
+end
+
 local function check_editor()
   vim.health.start("oi: editor")
   if vim.fn.has("nvim-0.10") == 1 then
@@ -88,8 +103,7 @@ local function check_editor()
   else
     vim.health.warn("There is no treesitter parser for Markdown: chats have plain colours.")
   end
-  local term = vim.env.TERM_PROGRAM or vim.env.TERM or "unknown"
-  vim.health.info(("Images are opened by the system (vim.ui.open); this terminal is %s."):format(term))
+  check_images()
 end
 
 function M.check()

@@ -297,11 +297,7 @@ function M.image(_, find)
     client.say("There is no image in this line.")
     return
   end
-  local path = vim.uri_decode(address)
-  if not vim.startswith(path, "/") and not path:match("^%a:") then
-    path = vim.fs.joinpath(vim.fs.dirname(vim.uri_to_fname(chat.uri)), path)
-  end
-  local _, problem = vim.ui.open(path)
+  local _, problem = vim.ui.open(require("oi.pictures").path(chat, address))
   if problem then
     client.complain(problem)
   end
