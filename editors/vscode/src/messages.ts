@@ -39,10 +39,8 @@ export type FromPanel =
   | { type: "branch" | "undo"; messageId: string }
   | { type: "deed"; deed: Deed };
 
-/** A notification of the server's, of the session that is shown. */
-export type Told = {
-  [M in keyof Notifications]: { type: "told"; method: M; params: Notifications[M] };
-}[keyof Notifications];
+/** A notification of the server's. */
+export type Told = { [M in keyof Notifications]: { method: M; params: Notifications[M] } }[keyof Notifications];
 
 export type ToPanel =
   | { type: "answer"; id: number; answer: unknown }
@@ -54,4 +52,4 @@ export type ToPanel =
   | { type: "chips"; chips: Chip[] }
   | { type: "write"; text: string }
   | { type: "focus" }
-  | Told;
+  | { type: "told"; told: Told[] };

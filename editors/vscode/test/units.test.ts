@@ -46,7 +46,7 @@ test("Markdown that arrives in pieces is drawn as if it had come at once", async
     const different = await page.evaluate((whole) => {
       const drawn = (pieces: string[]) => {
         const markdown = new parts.Markdown();
-        pieces.forEach((piece) => markdown.show(piece));
+        pieces.forEach((piece, index) => markdown.show(piece, index === pieces.length - 1));
         return new XMLSerializer().serializeToString(markdown.element);
       };
       const wanted = drawn([whole]);

@@ -1,7 +1,7 @@
 // The panel as VS Code has it: a webview, what it may load, and the messages to and from it.
 import * as crypto from "node:crypto";
 import * as vscode from "vscode";
-import type { Chip, FromPanel, ToPanel } from "../messages.js";
+import type { Chip, FromPanel, Told, ToPanel } from "../messages.js";
 import type { Commands } from "../protocol.js";
 import { Refused, type Server } from "../server/server.js";
 import type { Texts } from "../texts.js";
@@ -11,11 +11,15 @@ import { Deeds } from "./deeds.js";
 import { undo } from "./pickers.js";
 
 export const VIEW = "oi-lsp.chat";
+/** Milliseconds: about the time of a frame. */
+const FRAME = 16;
 
 export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
   private isReady = false;
   private readonly waiting: ToPanel[] = [];
+  private readonly told: Told[] = [];
+  private telling: NodeJS.Timeout | undefined;
   private readonly subscriptions: vscode.Disposable[];
   private readonly deeds: Deeds;
 
@@ -32,8 +36,8 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       server.onStatus(({ kind }) => {
         if (kind === "ready" && this.view) void this.present();
       }),
-      server.on("oi/chunks", (params) => this.post({ type: "told", method: "oi/chunks", params })),
-      server.on("oi/state", (params) => this.post({ type: "told", method: "oi/state", params })),
+      server.on("oi/chunks", (params) => this.tell({ method: "oi/chunks", params })),
+      server.on("oi/state", (params) => this.tell({ method: "oi/state", params })),
       vscode.window.onDidChangeActiveColorTheme(() => void this.postColours()),
       // The setting that names the theme may change after the theme.
       vscode.workspace.onDidChangeConfiguration((change) => {
@@ -74,6 +78,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   dispose(): void {
+    clearTimeout(this.telling);
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
 
@@ -130,7 +135,25 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.post({ type: "colours", colours: await tokenColours(this.server.log) });
   }
 
+  /** Tell the panel soon. Each message takes time of the window's, so what comes within a frame goes in one. */
+  private tell(told: Told): void {
+    this.told.push(told);
+    this.telling ??= setTimeout(() => this.flush(), FRAME);
+  }
+
+  private flush(): void {
+    clearTimeout(this.telling);
+    this.telling = undefined;
+    if (this.told.length > 0) this.send({ type: "told", told: this.told.splice(0) });
+  }
+
+  /** Tell the panel at once, after what it was told before. */
   private post(message: ToPanel): void {
+    this.flush();
+    this.send(message);
+  }
+
+  private send(message: ToPanel): void {
     if (this.isReady) void this.view?.webview.postMessage(message);
   }
 

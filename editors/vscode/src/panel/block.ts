@@ -2,10 +2,10 @@
 import type { EditorView } from "@codemirror/view";
 import { act, type App, type Row } from "./app.js";
 import { command, deed, keep, kept } from "./bridge.js";
+import { Code } from "./code.js";
 import type { Item } from "./conversation.js";
 import { button, h, shown } from "./dom.js";
 import { codeEditor, codeOf } from "./editor.js";
-import { codeElement } from "./highlight.js";
 import { Results } from "./results.js";
 
 type Stage = "written" | "proposed" | "running" | "over";
@@ -18,6 +18,7 @@ export class Block implements Row {
   private readonly findings = h("ul", { class: "findings", "aria-label": "Findings" });
   private readonly tools = h("div", { class: "tools", role: "toolbar", "aria-label": "This code" });
   private readonly decision = h("div", { class: "decision", role: "group", "aria-label": "Decide" });
+  private readonly shownCode: Code;
   private readonly results: Results;
   private readonly compare: HTMLButtonElement;
   private readonly again: HTMLButtonElement;
@@ -25,7 +26,6 @@ export class Block implements Row {
   private readonly distrust: HTMLElement;
   private editor: EditorView | undefined;
   private editing = "";
-  private drawn = "";
   private deciding = false;
 
   constructor(
@@ -34,6 +34,7 @@ export class Block implements Row {
   ) {
     this.results = new Results(app);
     const language = item.format ?? "text";
+    this.shownCode = new Code(language);
     this.compare = button("Diff", () => this.showDifference(), {
       class: "quiet",
       title: "Compare with what was proposed",
@@ -89,7 +90,7 @@ export class Block implements Row {
 
   update(): void {
     const stage = this.stageNow();
-    this.stage.textContent = STAGES[stage];
+    if (this.element.dataset["stage"] !== stage) this.stage.textContent = STAGES[stage];
     this.element.dataset["stage"] = stage;
     if (stage === "proposed") this.showEditor();
     else this.showCode(stage);
@@ -101,6 +102,7 @@ export class Block implements Row {
     this.run.disabled = !this.app.trusted || this.deciding;
     shown(this.compare, this.code !== this.item.text);
     shown(this.again, stage === "over" && this.item.role !== "computer");
+    this.results.update();
     this.results.ask(stage === "running" ? this.app.state?.input : undefined);
   }
 
@@ -138,21 +140,13 @@ export class Block implements Row {
       },
     });
     this.body.replaceChildren(this.editor.dom);
-    this.drawn = "";
   }
 
   private showCode(stage: Stage): void {
     if (this.editor !== undefined) this.closeEditor();
-    const key = `${this.code}\0${this.item.done}`;
-    if (this.drawn !== key) {
-      this.drawn = key;
-      this.body.replaceChildren(codeElement(this.code, this.item.format ?? ""));
-    }
-    const lines = this.body.getElementsByClassName("line");
-    const active = stage === "running" ? this.item.line : undefined;
-    for (const line of this.body.querySelectorAll(".active, .failed")) line.classList.remove("active", "failed");
-    if (active !== undefined) lines[active - 1]?.classList.add("active");
-    if (this.item.failedAt !== undefined) lines[this.item.failedAt - 1]?.classList.add("failed");
+    this.shownCode.show(this.code, this.item.done);
+    this.shownCode.mark(stage === "running" ? this.item.line : undefined, this.item.failedAt);
+    if (this.body.firstChild !== this.shownCode.element) this.body.replaceChildren(this.shownCode.element);
   }
 
   private closeEditor(): void {

@@ -1,4 +1,4 @@
-// Code in the editor's colours, without an editor: parsed by Lezer, drawn as spans, a line at a time.
+// The colours of code that is shown without an editor: it is parsed by Lezer.
 import { java } from "@codemirror/lang-java";
 import { javascript } from "@codemirror/lang-javascript";
 import { python } from "@codemirror/lang-python";
@@ -6,8 +6,8 @@ import { LanguageSupport, StreamLanguage } from "@codemirror/language";
 import { r } from "@codemirror/legacy-modes/mode/r";
 import { ruby } from "@codemirror/legacy-modes/mode/ruby";
 import { shell } from "@codemirror/legacy-modes/mode/shell";
+import { TreeFragment, type Parser, type Tree } from "@lezer/common";
 import { classHighlighter, highlightTree } from "@lezer/highlight";
-import { h, visible } from "./dom.js";
 
 const SUPPORT: Record<string, () => LanguageSupport> = {
   python: () => python(),
@@ -32,7 +32,7 @@ const NAMES: Record<string, string> = {
   zsh: "shell",
   rb: "ruby",
 };
-/** Longer code is shown without colours. */
+/** What follows after this many characters has no colours. */
 const LONGEST = 50_000;
 
 const made = new Map<string, LanguageSupport>();
@@ -47,34 +47,57 @@ export function support(language: string): LanguageSupport | undefined {
   return found;
 }
 
-/** The lines of code, each an element. */
-export function codeLines(code: string, language: string): HTMLElement[] {
-  const lines: HTMLElement[] = [h("span", { class: "line" })];
-  const put = (text: string, style: string) => {
-    text.split("\n").forEach((part, index) => {
-      if (index > 0) lines.push(h("span", { class: "line" }));
-      if (part === "") return;
-      const nodes = visible(part);
-      if (style === "") lines.at(-1)?.append(...nodes);
-      else lines.at(-1)?.append(h("span", { class: style }, ...nodes));
-    });
-  };
-  const parser = code.length <= LONGEST ? support(language)?.language.parser : undefined;
-  let done = 0;
-  if (parser !== undefined) {
-    highlightTree(parser.parse(code), classHighlighter, (from, to, style) => {
-      put(code.slice(done, from), "");
-      put(code.slice(from, to), style);
-      done = to;
-    });
-  }
-  put(code.slice(done), "");
-  return lines;
+/** Text of one style: the classes that it has. */
+export interface Piece {
+  text: string;
+  style: string;
 }
 
-/** Code that is only shown. */
-export function codeElement(code: string, language: string): HTMLElement {
-  const lines = codeLines(code, language);
-  lines.slice(0, -1).forEach((line) => line.append("\n"));
-  return h("pre", { class: "code", tabIndex: 0, "aria-label": `${language} code` }, h("code", {}, ...lines));
+/** Tells the colours of code that may still grow, of which only what is new is parsed. */
+export class Highlighter {
+  private readonly parser: Parser | undefined;
+  private fragments: readonly TreeFragment[] = [];
+  private parsed = "";
+
+  constructor(language: string) {
+    this.parser = support(language)?.language.parser;
+  }
+
+  /** The pieces of each line, with its end, from an offset on at which a line begins. */
+  lines(code: string, from: number): Piece[][] {
+    const lines: Piece[][] = [[]];
+    let done = from;
+    const put = (to: number, style: string) => {
+      for (const [text] of code.slice(done, to).matchAll(/[^\n]*\n|[^\n]+/g)) {
+        lines.at(-1)?.push({ text, style });
+        if (text.endsWith("\n")) lines.push([]);
+      }
+      done = Math.max(done, to);
+    };
+    if (this.parser !== undefined && from < LONGEST) {
+      const tree = this.parse(this.parser, code.slice(0, LONGEST));
+      highlightTree(
+        tree,
+        classHighlighter,
+        (start, end, style) => {
+          put(start, "");
+          put(end, style);
+        },
+        from,
+      );
+    }
+    put(code.length, "");
+    return lines;
+  }
+
+  private parse(parser: Parser, code: string): Tree {
+    const { length } = this.parsed;
+    const grown = code.startsWith(this.parsed);
+    const change = { fromA: length, toA: length, fromB: length, toB: code.length };
+    this.fragments = grown ? TreeFragment.applyChanges(this.fragments, [change]) : [];
+    const tree = parser.parse(code, this.fragments);
+    this.fragments = TreeFragment.addTree(tree);
+    this.parsed = code;
+    return tree;
+  }
 }

@@ -1,5 +1,5 @@
 // The panel: one conversation, the field to write in, and what the extension tells.
-import type { ToPanel } from "../messages.js";
+import type { Told, ToPanel } from "../messages.js";
 import type { SessionOpenResult, SessionState } from "../protocol.js";
 import type { Status } from "../server/server.js";
 import { act, type App } from "./app.js";
@@ -64,7 +64,7 @@ class Panel implements App {
         this.show(message.opened);
         break;
       case "told":
-        this.hear(message);
+        message.told.forEach((told) => this.hear(told));
         break;
       case "status":
         this.showStatus(message.status);
@@ -90,10 +90,10 @@ class Panel implements App {
     }
   }
 
-  private hear(message: ToPanel & { type: "told" }): void {
-    if (message.method === "oi/edit" || message.params.sessionId !== this.sessionId) return;
-    if (message.method === "oi/chunks") this.conversation.take(message.params);
-    else this.become(message.params);
+  private hear(told: Told): void {
+    if (told.method === "oi/edit" || told.params.sessionId !== this.sessionId) return;
+    if (told.method === "oi/chunks") this.conversation.take(told.params);
+    else this.become(told.params);
   }
 
   private show(opened: SessionOpenResult): void {

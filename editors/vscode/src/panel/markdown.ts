@@ -2,8 +2,8 @@
 // writes is text, a link that VS Code asks about, or one of the elements below.
 import MarkdownIt from "markdown-it";
 import { deed } from "./bridge.js";
+import { Code } from "./code.js";
 import { button, h, visible } from "./dom.js";
-import { codeElement } from "./highlight.js";
 
 const parser = new MarkdownIt({ html: false, linkify: false, breaks: false });
 type Token = ReturnType<typeof parser.parse>[number];
@@ -27,21 +27,39 @@ export class Markdown {
   private settled = 0;
   private children = 0;
   private text = "";
+  /** The code that was drawn last, which may still grow. */
+  private fence: Fence | undefined;
 
-  /** Show the text, which goes on where the one before ended, or is another. */
-  show(text: string): void {
+  /** Show the text, which goes on where the one before ended, or is another. `whole`: it does not grow any more. */
+  show(text: string, whole = true): void {
     if (!text.startsWith(this.text.slice(0, this.settled))) this.settled = this.children = 0;
     this.text = text;
-    while (this.element.childNodes.length > this.children) this.element.lastChild?.remove();
     const rest = text.slice(this.settled);
-    const tokens = parser.parse(rest, {});
-    const blocks = blocksOf(tokens);
-    for (const block of blocks) this.element.append(draw(block));
+    const blocks = blocksOf(parser.parse(rest, {}));
+    blocks.forEach((block, index) => this.put(this.children + index, block, whole || index < blocks.length - 1));
+    while (this.element.childNodes.length > this.children + blocks.length) this.element.lastChild?.remove();
     const last = blocks.at(-1)?.[0]?.map?.[0];
     if (last === undefined || last === 0) return;
     // What comes next can only go on with the last block.
     this.settled += offsetOfLine(rest, last);
     this.children = this.element.childNodes.length - 1;
+  }
+
+  /** Draw a block as the child of that number, in the place of what was there. */
+  private put(child: number, block: Token[], whole: boolean): void {
+    const old = this.element.childNodes[child];
+    const [first] = block;
+    const now = first !== undefined && isCode(first) ? this.putCode(old, first, whole) : draw(block);
+    if (old === undefined) this.element.append(now);
+    else if (old !== now) old.replaceWith(now);
+  }
+
+  private putCode(old: Node | undefined, token: Token, whole: boolean): Node {
+    const language = languageOf(token);
+    const goesOn = this.fence?.element === old && this.fence?.language === language;
+    if (!goesOn || this.fence === undefined) this.fence = new Fence(language);
+    this.fence.show(codeOf(token), whole);
+    return this.fence.element;
   }
 }
 
@@ -123,8 +141,37 @@ function leaf(token: Token): (Node | string)[] {
   }
 }
 
+function isCode({ type }: Token): boolean {
+  return type === "fence" || type === "code_block";
+}
+
+function languageOf({ info }: Token): string {
+  return info.trim().split(/\s/)[0] ?? "";
+}
+
+function codeOf({ content }: Token): string {
+  return content.replace(/\n$/, "");
+}
+
 function fence(token: Token): HTMLElement {
-  const code = token.content.replace(/\n$/, "");
-  const copy = button("Copy", () => deed({ what: "copy", text: code }), { class: "quiet copy" });
-  return h("div", { class: "fence" }, codeElement(code, token.info.trim().split(/\s/)[0] ?? ""), copy);
+  const made = new Fence(languageOf(token));
+  made.show(codeOf(token), true);
+  return made.element;
+}
+
+class Fence {
+  readonly element: HTMLElement;
+  private readonly code: Code;
+  private text = "";
+
+  constructor(readonly language: string) {
+    this.code = new Code(language);
+    const copy = button("Copy", () => deed({ what: "copy", text: this.text }), { class: "quiet copy" });
+    this.element = h("div", { class: "fence" }, this.code.element, copy);
+  }
+
+  show(text: string, whole: boolean): void {
+    this.text = text;
+    this.code.show(text, whole);
+  }
 }

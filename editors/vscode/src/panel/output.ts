@@ -1,5 +1,6 @@
 // What a program printed, while it prints: text that grows, in which a carriage return goes back to the line's begin.
 import { h, visible } from "./dom.js";
+import { Pages } from "./pages.js";
 
 /** A text as a terminal of endless width would show it: what stands after a carriage return covers what was before. */
 export class Lines {
@@ -24,14 +25,19 @@ export class Lines {
   }
 }
 
+/** Lines on a page. */
+const PAGE = 100;
+
 export class Output {
-  readonly element = h("pre", { class: "output", tabIndex: 0, "aria-label": "Output" });
+  readonly element: HTMLElement;
+  private readonly pages = new Pages(h("div"), PAGE);
   private readonly live = h("span");
   private lines = new Lines();
   private text = "";
 
   constructor() {
-    this.element.append(this.live);
+    const label = { class: "output", tabIndex: 0, "aria-label": "Output" };
+    this.element = h("pre", label, h("div", {}, this.pages.element, this.live));
   }
 
   /** Show the text, which goes on where the one before ended, or is another. */
@@ -39,15 +45,23 @@ export class Output {
     if (!text.startsWith(this.text)) {
       this.lines = new Lines();
       this.text = "";
-      this.element.replaceChildren(this.live);
+      this.pages.clear();
     }
-    const pinned = this.element.scrollHeight - this.element.scrollTop - this.element.clientHeight < 8;
     this.lines.write(text.slice(this.text.length));
     this.text = text;
-    this.live.before(...visible(this.lines.ready));
+    for (let rest = this.lines.ready; rest !== "";) {
+      const part = firstLines(rest, this.pages.room);
+      this.pages.append(part.split("\n").length - 1, ...visible(part));
+      rest = rest.slice(part.length);
+    }
     this.lines.ready = "";
     this.element.classList.toggle("some", text.trim() !== "");
     this.live.replaceChildren(...visible(this.lines.current));
-    if (pinned) this.element.scrollTop = this.element.scrollHeight;
   }
+}
+
+function firstLines(text: string, count: number): string {
+  let end = 0;
+  for (let left = count; left > 0 && end < text.length; left--) end = text.indexOf("\n", end) + 1;
+  return text.slice(0, end);
 }

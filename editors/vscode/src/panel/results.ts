@@ -3,10 +3,10 @@ import type { Input } from "../protocol.js";
 import { act, type App, type Row } from "./app.js";
 import { command } from "./bridge.js";
 import { ChangesView } from "./changes.js";
+import { Code } from "./code.js";
 import type { Item } from "./conversation.js";
 import { deniedRow } from "./denied.js";
 import { button, h, visible } from "./dom.js";
-import { codeElement } from "./highlight.js";
 import { Markdown } from "./markdown.js";
 import { Output } from "./output.js";
 
@@ -15,6 +15,7 @@ export class Results {
   /** The code as the person edited it. */
   edited: Item | undefined;
   private readonly rows = new Map<string, Row>();
+  private readonly dirty = new Set<Row>();
   private readonly question = h("div", { class: "question" });
   private asked = "";
 
@@ -33,12 +34,21 @@ export class Results {
       this.rows.set(item.id, row);
       this.question.before(row.element);
     }
-    row.update();
+    this.dirty.add(row);
+  }
+
+  /** Draw what is new. */
+  update(): void {
+    for (const row of this.dirty) row.update();
+    this.dirty.clear();
   }
 
   drop(item: Item): void {
     if (this.edited === item) this.edited = undefined;
-    this.rows.get(item.id)?.element.remove();
+    const row = this.rows.get(item.id);
+    if (row === undefined) return;
+    row.element.remove();
+    this.dirty.delete(row);
     this.rows.delete(item.id);
   }
 
@@ -123,22 +133,22 @@ function setDocument(frame: HTMLIFrameElement, html: string): void {
 }
 
 function codeRow(item: Item): Row {
-  const element = h("div");
-  return { element, update: () => element.replaceChildren(codeElement(item.text, item.format ?? "")) };
+  const code = new Code(item.format ?? "");
+  return { element: code.element, update: () => code.show(item.text, item.done) };
 }
 
 /** Words of the computer's, or of the scanner's. */
 export function noteRow(item: Item): Row {
   const markdown = new Markdown();
   const element = h("div", { class: `note ${item.type}`, role: "note" }, markdown.element);
-  return { element, update: () => markdown.show(item.text) };
+  return { element, update: () => markdown.show(item.text, item.done) };
 }
 
 /** Thoughts of the model's, folded away. */
 export function reasoningRow(item: Item): Row {
   const markdown = new Markdown();
   const element = h("details", { class: "reasoning" }, h("summary", {}, "Thoughts"), markdown.element);
-  return { element, update: () => markdown.show(item.text) };
+  return { element, update: () => markdown.show(item.text, item.done) };
 }
 
 /** A button that is only a symbol to those who see it. */

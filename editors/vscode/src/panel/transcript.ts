@@ -6,10 +6,11 @@ import { post } from "./bridge.js";
 import type { Item } from "./conversation.js";
 import { button, h, visible } from "./dom.js";
 import { Markdown } from "./markdown.js";
+import { Pages } from "./pages.js";
 import { noteRow, pictureRow, reasoningRow } from "./results.js";
 
-/** So near to the bottom, in pixels, new text is followed. */
-const NEAR = 40;
+/** Rows on a page. */
+const PAGE = 20;
 /** Milliseconds of a frame that drawing may take; what is left is drawn in the next one. */
 const SLICE = 12;
 
@@ -22,38 +23,30 @@ export class Transcript {
     tabIndex: 0,
   });
   private readonly list = h("div", { class: "list" });
+  private readonly pages = new Pages(this.list, PAGE);
   private readonly rows = new Map<string, Row>();
-  private readonly near = new Set<Row>();
   private readonly dirty = new Set<Row>();
-  private readonly ofElement = new WeakMap<Element, Row>();
-  private readonly watch: IntersectionObserver;
+  /** The pages near to what is seen. */
+  private readonly near = new Set<Element>();
+  private greeting: HTMLElement | undefined;
   private scheduled = false;
-  private pinned = true;
+  private idles = false;
 
   constructor(private readonly app: App) {
-    this.watch = new IntersectionObserver((seen) => this.see(seen), { root: this.element, rootMargin: "800px 0px" });
-    this.element.addEventListener("scroll", () => {
-      const { scrollHeight, scrollTop, clientHeight } = this.element;
-      this.pinned = scrollHeight - scrollTop - clientHeight < NEAR;
-    });
+    this.list.addEventListener("contentvisibilityautostatechange", (event) => this.see(event));
     this.element.append(this.list);
-    // Pictures have no size before they are there.
-    const resized = new ResizeObserver(() => this.follow());
-    resized.observe(this.element);
-    resized.observe(this.list);
   }
 
   /** Show the conversation from its beginning. */
   load({ messages }: SessionOpenResult): void {
-    this.watch.disconnect();
     this.rows.clear();
-    this.near.clear();
     this.dirty.clear();
-    this.list.replaceChildren();
-    this.pinned = true;
+    this.near.clear();
+    this.pages.clear();
+    // The end: from there it is measured.
+    this.element.scrollTop = 0;
     this.app.conversation.items.forEach((item) => this.add(item));
-    if (messages.length === 0) this.list.append(welcome());
-    this.follow();
+    if (messages.length === 0) this.list.append((this.greeting = welcome()));
   }
 
   add(item: Item): void {
@@ -65,12 +58,12 @@ export class Transcript {
       this.touch(block);
       return;
     }
-    this.element.querySelector(".welcome")?.remove();
+    this.greeting?.remove();
+    this.greeting = undefined;
     const row = rowOf(this.app, item);
     this.rows.set(item.id, row);
-    this.ofElement.set(row.element, row);
-    this.list.append(row.element);
-    this.watch.observe(row.element);
+    this.pages.append(1, row.element);
+    this.touch(row);
   }
 
   change(item: Item): void {
@@ -86,10 +79,8 @@ export class Transcript {
     const row = this.rows.get(item.id);
     if (row === undefined) return;
     this.rows.delete(item.id);
-    this.near.delete(row);
     this.dirty.delete(row);
-    this.watch.unobserve(row.element);
-    row.element.remove();
+    this.pages.remove(row.element);
   }
 
   /** The state has changed, which the last blocks show. */
@@ -110,49 +101,69 @@ export class Transcript {
     return true;
   }
 
+  /** A page comes near to what is seen, or goes. */
+  private see(event: Event): void {
+    const { target } = event;
+    if (!(event instanceof ContentVisibilityAutoStateChangeEvent) || !(target instanceof Element)) return;
+    if (event.skipped) this.near.delete(target);
+    else {
+      this.near.add(target);
+      this.schedule();
+    }
+  }
+
   private blockOf(item: Item): Block | undefined {
     const row = item.parent === undefined ? undefined : this.rows.get(item.parent);
     return row instanceof Block ? row : undefined;
   }
 
-  private see(seen: IntersectionObserverEntry[]): void {
-    for (const { target, isIntersecting } of seen) {
-      const row = this.ofElement.get(target);
-      if (row === undefined) continue;
-      if (!isIntersecting) this.near.delete(row);
-      else {
-        this.near.add(row);
-        this.touch(row);
-      }
-    }
-  }
-
   private touch(row: Row): void {
     this.dirty.add(row);
+    this.schedule();
+  }
+
+  private schedule(): void {
     if (this.scheduled) return;
     this.scheduled = true;
-    requestAnimationFrame(() => this.draw());
+    requestAnimationFrame(() => {
+      this.scheduled = false;
+      const until = performance.now() + SLICE;
+      this.draw(
+        (row) => this.isNear(row),
+        () => performance.now() < until,
+      );
+      if (this.dirty.size > 0) this.drawRest();
+    });
   }
 
-  private draw(): void {
-    this.scheduled = false;
-    const until = performance.now() + SLICE;
-    // The last ones first: they are what one looks at.
-    for (const row of [...this.dirty].reverse()) {
+  /** Draw what is not near when there is nothing else to do. */
+  private drawRest(): void {
+    if (this.idles) return;
+    this.idles = true;
+    requestIdleCallback((deadline) => {
+      this.idles = false;
+      this.draw(
+        () => true,
+        () => deadline.timeRemaining() > 0,
+      );
+    });
+  }
+
+  /** Draw those of the rows that are to be drawn, the last ones first: they are what one looks at. */
+  private draw(isMeant: (row: Row) => boolean, hasTime: () => boolean): void {
+    for (const row of [...this.dirty].reverse().filter(isMeant)) {
+      if (!hasTime()) {
+        this.schedule();
+        return;
+      }
       this.dirty.delete(row);
-      if (!this.near.has(row) && !(row instanceof Block)) continue;
       row.update();
-      if (performance.now() > until) break;
-    }
-    this.follow();
-    if (this.dirty.size > 0) {
-      this.scheduled = true;
-      requestAnimationFrame(() => this.draw());
     }
   }
 
-  private follow(): void {
-    if (this.pinned) this.element.scrollTop = this.element.scrollHeight;
+  private isNear({ element }: Row): boolean {
+    const page = element.parentElement;
+    return page !== null && (!page.classList.contains("full") || this.near.has(page));
   }
 }
 
@@ -205,7 +216,7 @@ function assistantRow(item: Item): Row {
     { class: "message assistant", "aria-label": "Assistant", "data-id": item.id },
     markdown.element,
   );
-  return { element, update: () => markdown.show(item.text) };
+  return { element, update: () => markdown.show(item.text, item.done) };
 }
 
 function errorRow(item: Item): Row {
