@@ -135,7 +135,7 @@ export class InlineEdits implements vscode.Disposable {
   private noticeStale(edit: EditState): void {
     const before = new Map(this.edits.get(edit.editId)?.hunks.map(({ id, state }) => [id, state]));
     if (!edit.hunks.some(({ id, state }) => state === "stale" && before.get(id) === "proposed")) return;
-    const words = "A change of the edit is withdrawn, as its lines were changed. It is back when you undo that.";
+    const words = "A change was withdrawn: its lines were changed. Undo brings it back.";
     vscode.window.setStatusBarMessage(`$(warning) ${words}`, NOTICE);
   }
 
