@@ -126,13 +126,16 @@ function bodyOf(hunk: EditHunk, uri: string): vscode.MarkdownString {
   const document = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri);
   const tab = Number(editor?.options.tabSize) || 4;
   const lines = linesOf(hunk.new).map((line) => withoutTabs(line, tab).replace(INVISIBLE, (it) => `‹${codeOf(it)}›`));
-  const body = new vscode.MarkdownString("<table><tr><td>\n");
+  const [code, language] = [lines.join("\n"), document?.languageId];
+  const body = new vscode.MarkdownString();
+  // A screen reader is given the Markdown, so there it is the lines alone.
+  const isHeard = vscode.workspace.getConfiguration("editor").get("accessibilitySupport") === "on";
+  if (isHeard) return body.appendCodeblock(code, language);
   body.supportHtml = true;
-  body.appendCodeblock(lines.map(() => "+").join("\n"), "diff");
-  body.appendMarkdown("\n</td><td>\n");
-  body.appendCodeblock(lines.join("\n"), document?.languageId ?? "");
-  body.appendMarkdown(`\n</td></tr></table>${lines.some(({ length }) => length > WIDE) ? "<br>" : ""}\n`);
-  return body;
+  body.appendMarkdown("<table><tr><td>\n").appendCodeblock(lines.map(() => "+").join("\n"), "diff");
+  body.appendMarkdown("\n</td><td>\n").appendCodeblock(code, language);
+  const room = lines.some(({ length }) => length > WIDE) ? "<br>" : "";
+  return body.appendMarkdown(`\n</td></tr></table>${room}\n`);
 }
 
 /** A comment shows every tab as four spaces. */
