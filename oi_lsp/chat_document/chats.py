@@ -164,7 +164,8 @@ class Chats:
         chat = self._chats.get(place.document.uri)
         if chat is not None:
             yield from chat.offers(place)
-        elif place.document.uri.startswith("file:"):
+        elif place.document.uri.startswith("file:") and not self._editor.host.streams:
+            # Those that stream have a panel of their own.
             yield Offer("New chat", "oi.document.new", wire.DocumentNew(), place.start, place.end, lens=False)
 
 

@@ -223,6 +223,7 @@ async def test_a_client_that_shows_chunks_gets_them(tmp_path: Path) -> None:
         await client.initialize(rootUri=tmp_path.as_uri(), capabilities=CAPABILITIES)
         editor = LspEditor(client)
         source = await editor.open(tmp_path / "a.py", "value one\nvalue two\n")
+        assert await editor.titles(source, "value two") == ["Run selection", "Run file"]
         place = source.range(0, 0)
         started = await client.command("oi.selection.run", uri=source.uri, range=place)
         follower = await client.ended(started["sessionId"], started["turnId"])

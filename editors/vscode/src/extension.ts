@@ -118,6 +118,7 @@ function registerEditorCommands(context: vscode.ExtensionContext, { server, chat
     rejectAllHunks: () => edits.decideAll("oi.edit.reject"),
     nextHunk: () => edits.go(1),
     previousHunk: () => edits.go(-1),
+    compareEdit: (thread?: vscode.CommentThread) => edits.compare(thread),
   });
 }
 

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import type { Locator } from "playwright-core";
 import { Panel, seen, until } from "./panel.ts";
-import { Provider } from "./provider.ts";
+import { Provider, type Answer } from "./provider.ts";
 
 const BEFORE = `def area(r):
     return 3 * r * r
@@ -15,6 +16,7 @@ def ring(r):
 
 print("ran:", area(2))
 `;
+const PLACES = "one = 1\n" + "# a line\n".repeat(80) + "\tlast = 2\n";
 const AFTER = BEFORE.replace("return 3 * r * r", "return math.pi * r ** 2").replace("2 * 3 * r", "2 * math.pi * r");
 
 /** A picture of one pixel, as PNG in base64. */
@@ -24,7 +26,13 @@ const provider = await Provider.start();
 const panel = await Panel.open({
   machine: provider.settings,
   env: Provider.environment,
-  files: { "shapes.py": BEFORE, "bad.json": "{wrong}", "notes.md": "# Some notes" },
+  files: {
+    "shapes.py": BEFORE,
+    "places.py": PLACES,
+    "fails.py": "x = 0\n1 / x\n",
+    "bad.json": "{wrong}",
+    "notes.md": "# Some notes",
+  },
 });
 const tried = (name: string, body: (panel: Panel) => Promise<void>) => seen(name, panel, body);
 const file = path.join(panel.workbench.workspace, "shapes.py");
@@ -41,11 +49,20 @@ async function open(name: string, line: string): Promise<void> {
 /** Have the whole file edited, and wait for the two hunks of that. */
 async function edit(): Promise<void> {
   await editor.locator(".view-line", { hasText: "def area" }).click();
-  await panel.page.keyboard.press("ControlOrMeta+a");
-  provider.say({ text: `\`\`\`python\n${AFTER}\`\`\`\n` });
-  await panel.command("Open Interpreter: Edit Selection…");
-  await answer("use the real number");
+  await editTo(AFTER, "use the real number");
   await waits(2);
+}
+
+/** Have the model write all of the active file anew. */
+async function editTo(after: string, instruction: string, more: Partial<Answer> = {}): Promise<void> {
+  provider.say({ text: `\`\`\`\`python\n${after}${more.hold === true ? "" : "````\n"}`, ...more });
+  await editAll(instruction);
+}
+
+async function editAll(instruction: string): Promise<void> {
+  await panel.page.keyboard.press("ControlOrMeta+a");
+  await panel.command("Open Interpreter: Edit Selection…");
+  await answer(instruction);
 }
 
 /** Wait until so many hunks are shown, by the server's lenses and by the lines of the extension's own. */
@@ -55,6 +72,11 @@ async function waits(count: number): Promise<void> {
     async () => (await editor.locator(".review-widget").count()) === count,
     `${count} hunks have their lines`,
   );
+}
+
+/** The lines that a hunk would bring, as they are seen. */
+async function shownIn(widget: Locator): Promise<string> {
+  return (await widget.locator(".comment-body td").last().innerText()).replaceAll("\u00a0", " ");
 }
 
 async function asked(words: string): Promise<void> {
@@ -71,9 +93,15 @@ async function answer(words: string): Promise<void> {
 tried("an edit: one hunk accepted, one rejected, the first undone", async ({ page }) => {
   await open("shapes.py", "def area");
   await edit();
-  await editor.locator(".review-widget", { hasText: "math.pi * r ** 2" }).waitFor();
-  assert.ok(!(await text()).includes("math.pi * r ** 2\n\n\ndef"), "nothing is written yet");
+  const proposed = editor.locator(".review-widget", { hasText: "math.pi * r ** 2" });
+  assert.equal(await shownIn(proposed), "    return math.pi * r ** 2");
+  assert.ok(!(await text()).includes("math.pi"), "nothing is written yet");
+  assert.equal(await page.locator(".comments-panel").count(), 0, "VS Code's list of comments stays away");
   await panel.shot("edit");
+  await proposed.getByRole("button", { name: "Compare the File with the Edit" }).click();
+  await page.locator(".monaco-diff-editor .line-insert").first().waitFor();
+  await panel.shot("compare");
+  await panel.command("View: Close Editor");
   await lens("Accept").first().click();
   await until(async () => (await lens("Accept").count()) === 1, "one hunk is left");
   await until(async () => (await text()).includes("return math.pi * r ** 2"), "the hunk is written");
@@ -112,6 +140,68 @@ tried("an edit by keys: the next and the previous hunk, one, all", async ({ page
   assert.ok(!(await text()).includes("math.pi"));
 });
 
+tried("new lines stand where they would go, as they are; what is not seen is shown before it is accepted", async () => {
+  const { page } = panel;
+  await open("places.py", "one = 1");
+  const odd = "\tx = 2  # ``` </td></table><b>bold</b> \u202e";
+  const after = `# first\n${PLACES.replace("\tlast", `${odd}\n\tlast`)}`;
+  const words = "See [this](command:workbench.action.closeActiveEditor).";
+  provider.say({ text: `${words}\n\n\`\`\`\`python\n${after}\`\`\`\`\n` });
+  await editAll("add lines");
+  const toast = page.locator(".notification-toast", { hasText: "See [this]" });
+  await toast.waitFor();
+  assert.equal(await toast.locator(".notification-list-item-message a").count(), 0, "no link of a model's");
+  await page.keyboard.press("ControlOrMeta+Home");
+  const first = editor.locator(".review-widget", { hasText: "# first" });
+  await first.waitFor();
+  const top = async (of: typeof first) => (await of.boundingBox())?.y ?? 0;
+  assert.ok(
+    (await top(first)) < (await top(editor.locator(".view-line", { hasText: "one = 1" }))),
+    "above the first line",
+  );
+  await page.keyboard.press("Alt+Enter");
+  await until(async () => (await text()).includes("# first"), "the hunk at the cursor is written");
+  await page.keyboard.press("ControlOrMeta+Home");
+  await page.keyboard.press("Alt+Enter");
+  const last = editor.locator(".view-line", { hasText: "last = 2" });
+  await last.waitFor();
+  const below = editor.locator(".review-widget", { hasText: "x = 2" });
+  assert.equal(await shownIn(below), "    x = 2  # ``` </td></table><b>bold</b> ‹U+202E›");
+  assert.ok((await top(below)) < (await top(last)), "above the line that it goes before");
+  assert.ok(!(await text()).includes("x = 2"), "it is only shown");
+  await panel.shot("places");
+  await page.keyboard.press("Alt+Enter");
+  await until(async () => (await text()).includes("x = 2"), "it is written");
+  await page.keyboard.press("ControlOrMeta+z");
+  await waits(1);
+  await page.keyboard.press("ControlOrMeta+Alt+Backspace");
+  await waits(0);
+});
+
+tried("an edit that is stopped keeps what came, and a hunk whose lines are changed is withdrawn", async ({ page }) => {
+  await open("shapes.py", "def area");
+  await editTo(AFTER.slice(0, AFTER.indexOf("def ring")), "use the real number", { hold: true });
+  await waits(1);
+  await page.locator(".notification-toast").getByRole("button", { name: "Cancel" }).click();
+  await until(async () => (await lens("Stop").count()) === 0, "it is stopped");
+  await editor.locator(".view-line", { hasText: "3 * r * r" }).click();
+  await page.keyboard.press("End");
+  await page.keyboard.type("+");
+  await page.locator(".statusbar-item", { hasText: "A change was withdrawn" }).waitFor();
+  await waits(0);
+  await page.keyboard.press("Backspace");
+  await waits(1);
+  await page.keyboard.press("Alt+Backspace");
+  await waits(0);
+});
+
+tried("a file that is read-only is not edited, and one is told why", async ({ page }) => {
+  fs.chmodSync(file, 0o444);
+  await editAll("use the real number");
+  await page.locator(".notification-toast", { hasText: "shapes.py is read-only" }).waitFor();
+  fs.chmodSync(file, 0o644);
+});
+
 tried("a file is written that was not there, once one has seen it", async ({ page }) => {
   const made = path.join(panel.workbench.workspace, "greet.py");
   for (const decision of ["Reject", "Make the File"]) {
@@ -139,6 +229,22 @@ tried("the file is run, and what comes of it stands beside the code", async ({ f
   await editor.locator(".view-line", { hasText: "ran: 12" }).waitFor();
   await panel.rest();
   await panel.shot("run-file");
+});
+
+tried("where code fails is shown at its line, until that is edited", async ({ page }) => {
+  await open("fails.py", "1 / x");
+  await page.keyboard.press("ControlOrMeta+a");
+  await panel.command("Open Interpreter: Run Selection");
+  const hint = editor.locator(".view-line", { hasText: "1 / x" }).filter({ hasText: "ZeroDivisionError" });
+  await hint.waitFor();
+  await editor.locator(".squiggly-error").waitFor();
+  await panel.shot("fails");
+  await editor.locator(".view-line", { hasText: "1 / x" }).click();
+  await page.keyboard.press("Home");
+  await page.keyboard.type("2 + ");
+  await editor.locator(".squiggly-error").waitFor({ state: "detached" });
+  await hint.waitFor({ state: "detached" });
+  await open("shapes.py", "def area");
 });
 
 tried("what is selected goes into the chat, as one sees before it is sent", async ({ page, frame }) => {

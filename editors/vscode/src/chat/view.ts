@@ -5,6 +5,7 @@ import type { Chip, FromPanel, Told, ToPanel } from "../messages.js";
 import type { Commands } from "../protocol.js";
 import { Refused, type Server } from "../server/server.js";
 import type { Texts } from "../texts.js";
+import { plainWords } from "../words.js";
 import type { Chat } from "./chat.js";
 import { tokenColours } from "./colours.js";
 import { Deeds } from "./deeds.js";
@@ -197,6 +198,7 @@ export async function reported(work: Promise<unknown>): Promise<void> {
     await work;
   } catch (error) {
     const remedy = error instanceof Refused && error.remedy !== undefined ? ` ${error.remedy}` : "";
-    void vscode.window.showErrorMessage((error instanceof Error ? error.message : String(error)) + remedy);
+    const words = error instanceof Error ? error.message : String(error);
+    void vscode.window.showErrorMessage(plainWords(words + remedy));
   }
 }

@@ -1,4 +1,5 @@
 // Elements without HTML: what a model or a program wrote only ever becomes text nodes.
+import { codeOf, INVISIBLE } from "../words.js";
 
 type Props = Record<string, unknown>;
 export type Child = Node | string | undefined | false;
@@ -30,18 +31,13 @@ export function shown(element: HTMLElement, visible: boolean): void {
   element.hidden = !visible;
 }
 
-// What changes how text reads without being seen: bidirectional controls, invisible characters, controls.
-/* eslint-disable no-control-regex */
-const INVISIBLE =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
-
 /** Text, with what cannot be seen in it made visible. */
 export function visible(text: string): (Node | string)[] {
   const parts: (Node | string)[] = [];
   let done = 0;
   for (const found of text.matchAll(INVISIBLE)) {
     if (found.index > done) parts.push(text.slice(done, found.index));
-    const code = `U+${(found[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+    const code = codeOf(found[0]);
     parts.push(h("span", { class: "invisible", title: `an invisible character: ${code}` }, code));
     done = found.index + found[0].length;
   }
