@@ -27,6 +27,7 @@ from oi_engine.history.recorder import Recorder
 from oi_engine.history.restore import REOPENED, needs_word, restore
 from oi_engine.history.storable import Cleaner
 from oi_engine.history.store import Conversation, Opened, Store
+from oi_engine.logs import hide
 from oi_engine.messages import Message, new_id
 from oi_engine.models import tour
 from oi_engine.models.chosen import Choice, ChosenModel
@@ -76,7 +77,9 @@ class Engine:
         self.history = history
         self._workspaces = None if changes is None else Workspaces(changes)
         self.approvals = KeptApprovals()
-        self._keys = dict(keys or {})
+        self._own_keys = dict(keys or {})
+        self._keys: Mapping[str, str] = self._own_keys
+        self._secrets = list(self._own_keys.values())
         self._given_worker = worker
         self._own_worker: ModelWorker | None = None
         self._own_scanner: Scanner | None = None
@@ -99,6 +102,7 @@ class Engine:
         live = LiveSettings(sources)
         engine = cls(keys=take_provider_keys(os.environ), changes=paths.data_folder() / "changes")
         engine._live = live
+        hide(*engine._secrets)
 
         def follow(resolved: Resolved) -> None:
             engine._follow(resolved)
@@ -189,6 +193,32 @@ class Engine:
 
     # --- models ------------------------------------------------------------------------------------------------
 
+    def change_keys(self, given: Mapping[str, str]) -> list[Session]:
+        """Put other keys in the place of those that were given here before; those of the environment stay beneath.
+
+        The model worker has them from the next request on, and kernels never do. Answers the sessions whose model is
+        chosen anew: none was found, or it was by a key that is gone.
+        """
+        self._keys = {**self._own_keys, **given}
+        self._secrets.extend(key for key in given.values() if key not in self._secrets)
+        hide(*given.values())
+        if self._own_worker is not None:
+            self._own_worker.change_keys(self._keys)
+        choosing = []
+        for session in self._sessions:
+            model = session.model
+            if isinstance(model, ChosenModel) and not model.given and self._is_outdated(model.choice, session.settings):
+                model.go_by(session.settings)
+                choosing.append(session)
+        return choosing
+
+    def _is_outdated(self, choice: Choice | None, settings: Settings) -> bool:
+        if choice is None:
+            return False
+        if choice.key:
+            return choice.key not in self._keys
+        return choice.model == tour.NAME and not settings.llm.model
+
     async def models(self) -> tuple[Candidate, ...]:
         """The models that were found: one for each provider key, and those of local servers; the best first."""
         return (await discover(self._keys, os.environ)).candidates
@@ -212,7 +242,7 @@ class Engine:
             return await self._served_at(llm.api_base)
         found = (await discover(self._keys, os.environ)).choose(local_only=settings.offline)
         if found is not None:
-            return Choice(found.model, found.why, found.api_base)
+            return Choice(found.model, found.why, found.api_base, found.source if found.source in self._keys else "")
         if settings.offline:
             return Choice(tour.NAME, "offline is on, and no local model server was found.")
         return Choice(tour.NAME, "No provider key and no local model server was found.")
@@ -347,7 +377,7 @@ class Engine:
 
     def cleaner(self) -> Cleaner:
         """What takes keys out of messages that are stored without having been said in a session."""
-        return Cleaner(tuple(self._keys.values()))
+        return Cleaner(self._secrets)
 
     async def close(self) -> None:
         """End every session, its own model worker and scanner, and the watch on the settings."""
@@ -399,7 +429,8 @@ class Engine:
         return session
 
     def _runtimes(self, settings: Settings) -> Runtimes:
-        allowed = {name: self._keys[name] for name in settings.computer.env_allow if name in self._keys}
+        own = self._own_keys
+        allowed = {name: own[name] for name in settings.computer.env_allow if name in own}
         environment = {**scrubbed(os.environ, settings.computer.env_allow), **allowed}
         return self._languages(RuntimeFactory(settings.computer, environment, kernels=self._kernels))
 
@@ -421,7 +452,7 @@ class Engine:
     def _record(self, session: Session, conversation: Conversation, opened: Opened | None = None) -> None:
         if self.history is None:
             return
-        recorder = Recorder(self.history, conversation, opened, secrets=self._keys.values(), on_problem=log.warning)
+        recorder = Recorder(self.history, conversation, opened, secrets=self._secrets, on_problem=log.warning)
         self._recorders[session.id] = recorder
         session.stream.subscribe(recorder)
 
