@@ -41,7 +41,7 @@ from oi_engine.session.context import workspace_context
 from oi_engine.session.session import Session
 from oi_engine.settings import Resolved, Settings
 from oi_engine.settings.layers import Layer, resolve
-from oi_engine.settings.tree import ChangesSettings, get, names
+from oi_engine.settings.tree import ChangesSettings, ComputerSettings, get, names
 from oi_engine.temporary import remove_left_over
 
 if TYPE_CHECKING:
@@ -401,7 +401,8 @@ class Engine:
         answering: Model | None = None,
     ) -> Session:
         own = attrs.evolve(settings or self.settings)
-        runtimes = self._runtimes(own)
+        session: Session | None = None
+        runtimes = self._runtimes(own, lambda: (own if session is None else session.settings).computer)
 
         def make_runtime(language: str, folder: str) -> Runtime:
             return runtimes.make(language, folder, spill_folder(session_id))
@@ -420,7 +421,9 @@ class Engine:
             workspace=self._workspace_of(cwd, own.changes),
             make_scanner=self._scanner,
             approvals=self.approvals,
-            confiner=Confiner(runtimes, lambda: session.settings, spill_folder(session_id), cwd),
+            confiner=Confiner(
+                runtimes, lambda: own if session is None else session.settings, spill_folder(session_id), cwd
+            ),
         )
         if answering is None:
             chosen.on_choice = session.show_model
@@ -428,11 +431,12 @@ class Engine:
         self._sessions.append(session)
         return session
 
-    def _runtimes(self, settings: Settings) -> Runtimes:
+    def _runtimes(self, settings: Settings, now: Callable[[], ComputerSettings] | None = None) -> Runtimes:
+        """What runs the languages. ``now``: what the computer is to go by when it starts one, else ``settings``."""
         own = self._own_keys
         allowed = {name: own[name] for name in settings.computer.env_allow if name in own}
         environment = {**scrubbed(os.environ, settings.computer.env_allow), **allowed}
-        return self._languages(RuntimeFactory(settings.computer, environment, kernels=self._kernels))
+        return self._languages(RuntimeFactory(now or (lambda: settings.computer), environment, kernels=self._kernels))
 
     def _workspace_of(self, cwd: str, changes: ChangesSettings) -> Callable[[], Workspace] | None:
         """What opens, in a thread, the folder whose changes are followed."""

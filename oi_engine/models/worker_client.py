@@ -79,6 +79,8 @@ class ModelWorker:
 
         So nothing is left that LiteLLM remembers of the old ones. Requests under way end in the process that has them.
         """
+        if keys == self._keys:
+            return
         self._keys = dict(keys)
         self._retired = [process for process in self._retired if not process.gone.is_set()]
         if self._process is not None:
