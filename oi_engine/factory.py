@@ -193,24 +193,21 @@ class Engine:
 
     # --- models ------------------------------------------------------------------------------------------------
 
-    def change_keys(self, given: Mapping[str, str]) -> list[Session]:
+    def change_keys(self, given: Mapping[str, str]) -> None:
         """Put other keys in the place of those that were given here before; those of the environment stay beneath.
 
-        The model worker has them from the next request on, and kernels never do. Answers the sessions whose model is
-        chosen anew: none was found, or it was by a key that is gone.
+        The model worker has them from the next request on, and kernels never do. A session chooses its model anew where
+        none was found, or by a key that is gone.
         """
         self._keys = {**self._own_keys, **given}
         self._secrets.extend(key for key in given.values() if key not in self._secrets)
         hide(*given.values())
         if self._own_worker is not None:
             self._own_worker.change_keys(self._keys)
-        choosing = []
         for session in self._sessions:
             model = session.model
             if isinstance(model, ChosenModel) and not model.given and self._is_outdated(model.choice, session.settings):
                 model.go_by(session.settings)
-                choosing.append(session)
-        return choosing
 
     def _is_outdated(self, choice: Choice | None, settings: Settings) -> bool:
         if choice is None:

@@ -25,8 +25,10 @@ def set_keys(host: SessionHost, params: wire.KeysSet) -> Nothing:
             raise InvalidField(f"{where}.name", "is no variable of a provider's key, such as OPENAI_API_KEY.")
         if not given.key or not given.key.isascii() or "\0" in given.key:
             raise InvalidField(f"{where}.key", "must be ASCII, and not empty.")
-    for session in host.engine.change_keys({given.name: given.key for given in params.keys}):
-        host.spawn(session.model.warm_up())
+    host.engine.change_keys({given.name: given.key for given in params.keys})
+    for hosted in host.sessions:
+        if not hosted.closed:
+            host.spawn(hosted.session.model.warm_up())
     return Nothing()
 
 
