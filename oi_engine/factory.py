@@ -27,6 +27,7 @@ from oi_engine.history.recorder import Recorder
 from oi_engine.history.restore import REOPENED, needs_word, restore
 from oi_engine.history.storable import Cleaner
 from oi_engine.history.store import Conversation, Opened, Store
+from oi_engine.logs import hide
 from oi_engine.messages import Message, new_id
 from oi_engine.models import tour
 from oi_engine.models.chosen import Choice, ChosenModel
@@ -40,7 +41,7 @@ from oi_engine.session.context import workspace_context
 from oi_engine.session.session import Session
 from oi_engine.settings import Resolved, Settings
 from oi_engine.settings.layers import Layer, resolve
-from oi_engine.settings.tree import ChangesSettings, get, names
+from oi_engine.settings.tree import ChangesSettings, ComputerSettings, get, names
 from oi_engine.temporary import remove_left_over
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ class Engine:
         self.history = history
         self._workspaces = None if changes is None else Workspaces(changes)
         self.approvals = KeptApprovals()
-        self._keys = dict(keys or {})
+        self._own_keys = dict(keys or {})
+        self._keys: Mapping[str, str] = self._own_keys
+        self._secrets = list(self._own_keys.values())
         self._given_worker = worker
         self._own_worker: ModelWorker | None = None
         self._own_scanner: Scanner | None = None
@@ -99,6 +102,7 @@ class Engine:
         live = LiveSettings(sources)
         engine = cls(keys=take_provider_keys(os.environ), changes=paths.data_folder() / "changes")
         engine._live = live
+        hide(*engine._secrets)
 
         def follow(resolved: Resolved) -> None:
             engine._follow(resolved)
@@ -189,6 +193,29 @@ class Engine:
 
     # --- models ------------------------------------------------------------------------------------------------
 
+    def change_keys(self, given: Mapping[str, str]) -> None:
+        """Put other keys in the place of those that were given here before; those of the environment stay beneath.
+
+        The model worker has them from the next request on, and kernels never do. A session chooses its model anew where
+        none was found, or by a key that is gone.
+        """
+        self._keys = {**self._own_keys, **given}
+        self._secrets.extend(key for key in given.values() if key not in self._secrets)
+        hide(*given.values())
+        if self._own_worker is not None:
+            self._own_worker.change_keys(self._keys)
+        for session in self._sessions:
+            model = session.model
+            if isinstance(model, ChosenModel) and not model.given and self._is_outdated(model.choice, session.settings):
+                model.go_by(session.settings)
+
+    def _is_outdated(self, choice: Choice | None, settings: Settings) -> bool:
+        if choice is None:
+            return False
+        if choice.key:
+            return choice.key not in self._keys
+        return choice.model == tour.NAME and not settings.llm.model
+
     async def models(self) -> tuple[Candidate, ...]:
         """The models that were found: one for each provider key, and those of local servers; the best first."""
         return (await discover(self._keys, os.environ)).candidates
@@ -212,7 +239,7 @@ class Engine:
             return await self._served_at(llm.api_base)
         found = (await discover(self._keys, os.environ)).choose(local_only=settings.offline)
         if found is not None:
-            return Choice(found.model, found.why, found.api_base)
+            return Choice(found.model, found.why, found.api_base, found.source if found.source in self._keys else "")
         if settings.offline:
             return Choice(tour.NAME, "offline is on, and no local model server was found.")
         return Choice(tour.NAME, "No provider key and no local model server was found.")
@@ -347,7 +374,7 @@ class Engine:
 
     def cleaner(self) -> Cleaner:
         """What takes keys out of messages that are stored without having been said in a session."""
-        return Cleaner(tuple(self._keys.values()))
+        return Cleaner(self._secrets)
 
     async def close(self) -> None:
         """End every session, its own model worker and scanner, and the watch on the settings."""
@@ -371,7 +398,8 @@ class Engine:
         answering: Model | None = None,
     ) -> Session:
         own = attrs.evolve(settings or self.settings)
-        runtimes = self._runtimes(own)
+        session: Session | None = None
+        runtimes = self._runtimes(own, lambda: (own if session is None else session.settings).computer)
 
         def make_runtime(language: str, folder: str) -> Runtime:
             return runtimes.make(language, folder, spill_folder(session_id))
@@ -390,7 +418,9 @@ class Engine:
             workspace=self._workspace_of(cwd, own.changes),
             make_scanner=self._scanner,
             approvals=self.approvals,
-            confiner=Confiner(runtimes, lambda: session.settings, spill_folder(session_id), cwd),
+            confiner=Confiner(
+                runtimes, lambda: own if session is None else session.settings, spill_folder(session_id), cwd
+            ),
         )
         if answering is None:
             chosen.on_choice = session.show_model
@@ -398,10 +428,12 @@ class Engine:
         self._sessions.append(session)
         return session
 
-    def _runtimes(self, settings: Settings) -> Runtimes:
-        allowed = {name: self._keys[name] for name in settings.computer.env_allow if name in self._keys}
+    def _runtimes(self, settings: Settings, now: Callable[[], ComputerSettings] | None = None) -> Runtimes:
+        """What runs the languages. ``now``: what the computer is to go by when it starts one, else ``settings``."""
+        own = self._own_keys
+        allowed = {name: own[name] for name in settings.computer.env_allow if name in own}
         environment = {**scrubbed(os.environ, settings.computer.env_allow), **allowed}
-        return self._languages(RuntimeFactory(settings.computer, environment, kernels=self._kernels))
+        return self._languages(RuntimeFactory(now or (lambda: settings.computer), environment, kernels=self._kernels))
 
     def _workspace_of(self, cwd: str, changes: ChangesSettings) -> Callable[[], Workspace] | None:
         """What opens, in a thread, the folder whose changes are followed."""
@@ -421,7 +453,7 @@ class Engine:
     def _record(self, session: Session, conversation: Conversation, opened: Opened | None = None) -> None:
         if self.history is None:
             return
-        recorder = Recorder(self.history, conversation, opened, secrets=self._keys.values(), on_problem=log.warning)
+        recorder = Recorder(self.history, conversation, opened, secrets=self._secrets, on_problem=log.warning)
         self._recorders[session.id] = recorder
         session.stream.subscribe(recorder)
 

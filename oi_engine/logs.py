@@ -26,7 +26,7 @@ RECORD = 100_000
 """Characters of a record that are written; more would hold up the process while they are searched for secrets."""
 
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-_secrets: set[str] = set()
+_secrets: list[str] = []
 
 
 @frozen(repr=False)
@@ -48,7 +48,8 @@ def body(text: str) -> Body:
 
 def hide(*secrets: str) -> None:
     """Have these exact values redacted from every record from now on (those of eight characters and more)."""
-    _secrets.update(secrets)
+    # Other threads may be going over it.
+    _secrets.extend(secret for secret in secrets if secret not in _secrets)
 
 
 def configure(log_file: Path | None = None, level: str = "WARNING") -> None:

@@ -1,4 +1,4 @@
-"""Commands about settings, models and what the model is told, for ``oi_lsp.protocol``."""
+"""Commands about settings, keys, models and what the model is told, for ``oi_lsp.protocol``."""
 
 from __future__ import annotations
 
@@ -167,6 +167,30 @@ class ModelsChooseResult:
     why: str = wire("A sentence for the person.")
 
 
+# --- keys ---------------------------------------------------------------------------------------------------------
+
+
+@wire_type
+class ProviderKey:
+    """A key of a provider of models."""
+
+    name: str = identifier("The environment variable that LiteLLM reads it from, such as `OPENAI_API_KEY`.")
+    key: str = wire("The key, in ASCII.", limit=20_000)
+
+
+@wire_type
+class KeysSet:
+    """Hand keys to the process that talks to providers, from the next request on: these, in the place of those that
+    this command gave before. Keys of the server's environment stay, but for those of the same name. Kernels go on, with
+    their variables, and never see these keys; they are in no environment, log, history or answer. A client sends this
+    again whenever the server was started.
+
+    Sessions that had found no model, or whose model was found by a key that is gone, choose anew.
+    """
+
+    keys: tuple[ProviderKey, ...] = wire("All of the client's.")
+
+
 # --- what the model is told ----------------------------------------------------------------------------------------
 
 
@@ -229,6 +253,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("oi.settings.set", SettingsSet, SettingsSetResult),
     Command("oi.policy.list", PolicyList, PolicyListResult),
     Command("oi.policy.revoke", PolicyRevoke, Nothing),
+    Command("oi.keys.set", KeysSet, Nothing),
     Command("oi.models.list", ModelsList, ModelsListResult),
     Command("oi.models.catalog", ModelsCatalog, ModelsCatalogResult),
     Command("oi.models.choose", ModelsChoose, ModelsChooseResult),

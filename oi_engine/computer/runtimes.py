@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -49,14 +49,14 @@ class Runtimes(Naming, Protocol):
 
 @frozen
 class RuntimeFactory:
-    """Makes runtimes with one environment and one set of settings. ``env`` holds no provider keys.
+    """Makes runtimes with one environment, by the settings of the moment. ``env`` holds no provider keys.
 
     ``offered``: the languages that there are, built-in ones by name beside custom ones, of which one with the name of a
     built-in one takes its place; ``None``: every built-in one and every installed Jupyter kernel. ``kernels`` may be
     shared; those kernels are known after ``discover``.
     """
 
-    settings: ComputerSettings
+    settings: Callable[[], ComputerSettings]
     env: Mapping[str, str]
     offered: tuple[str | CustomLanguage, ...] | None = None
     kernels: InstalledKernels = field(factory=InstalledKernels)
@@ -130,13 +130,13 @@ class RuntimeFactory:
             return PythonKernel(
                 cwd=Path(cwd),
                 env=self.env,
-                python=self.settings.python,
+                python=self.settings().python,
                 spill_folder=spill,
                 confinement=confinement,
             )
         from oi_engine.computer.repl import ReplRuntime
 
-        repl = driver(name, shell=self.settings.shell, env=self.env)
+        repl = driver(name, shell=self.settings().shell, env=self.env)
         if repl is None:
             return ShownRuntime(name)
         return ReplRuntime(repl, cwd=cwd, env=self.env, confinement=confinement)
@@ -157,7 +157,7 @@ class RuntimeFactory:
         return None if self.offered is not None or language(name) is not None else self.kernels.named(name)
 
     def _available(self, name: str) -> Availability:
-        return available(name, shell=self.settings.shell, env=self.env)
+        return available(name, shell=self.settings().shell, env=self.env)
 
     def _unknown(self, name: str) -> LanguageUnavailable:
         return LanguageUnavailable(

@@ -16,7 +16,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +52,9 @@ class Recorder:
     """A subscriber of one session's stream: ``stream.subscribe(recorder)``.
 
     ``conversation`` is what is known of it (its id is the session's), ``opened`` the stored conversation that was
-    restored into the stream, if one was. ``secrets`` are values to keep out of the store. ``on_problem`` is called in
-    the recorder's thread with a sentence when writing begins to fail or the conversation goes on under another id, and
-    with an empty text when writing works again.
+    restored into the stream, if one was. ``secrets`` are values to keep out of the store; see ``Cleaner``.
+    ``on_problem`` is called in the recorder's thread with a sentence when writing begins to fail or the conversation
+    goes on under another id, and with an empty text when writing works again.
 
     An undo is stored as it is. A reset begins the conversation anew, and what was there before is kept as another one.
     Where somebody else has changed the stored conversation (it is open twice), this one goes on as a branch of it,
@@ -67,7 +67,7 @@ class Recorder:
         conversation: Conversation,
         opened: Opened | None = None,
         *,
-        secrets: Iterable[str] = (),
+        secrets: Sequence[str] = (),
         on_problem: Callable[[str], None] = lambda problem: None,
     ) -> None:
         self.conversation = conversation
@@ -75,7 +75,7 @@ class Recorder:
         self._knowing = threading.Lock()
         self._path = path
         self._on_problem = on_problem
-        self._cleaner = Cleaner(tuple(secrets))
+        self._cleaner = Cleaner(secrets)
         self._queue: queue.SimpleQueue[Entry | _Flush] = queue.SimpleQueue()
         self._transcript = Transcript()
         self._revision = 0 if opened is None else opened.revision

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from attrs import define, evolve, field
@@ -20,13 +20,13 @@ _LONGEST_KEY = 65_536
 
 @define
 class Cleaner:
-    """Makes messages storable. ``secrets`` are values that are known to be secret.
+    """Makes messages storable. ``secrets`` are values that are known to be secret; more may be added later.
 
     Redacting takes half a second for a million characters, too long for a message that is stored again with every few
     words: ``growing`` redacts what is new. The whole is redacted once more when the message ends.
     """
 
-    secrets: tuple[str, ...] = ()
+    secrets: Sequence[str] = ()
     _raw: str = field(default="", init=False)
     _clean: str = field(default="", init=False)
 

@@ -14,11 +14,15 @@ from oi_engine.settings import Settings
 
 @frozen
 class Choice:
-    """The model that answers, and why it was chosen, in a sentence for the person."""
+    """The model that answers, and why it was chosen, in a sentence for the person.
+
+    ``key``: the variable of the provider's key that it was found by, if it was.
+    """
 
     model: str
     why: str
     api_base: str | None = None
+    key: str = ""
 
 
 class Chooser(Protocol):

@@ -1,8 +1,9 @@
 """The model worker: LiteLLM in a process of its own, asked in JSON lines.
 
 ``python -m oi_engine.models.worker PARENT_PID`` reads requests on its standard input and writes events to its
-standard output, one JSON object a line. This is the only module that imports LiteLLM. Requests, with ``id`` a number
-that the client chooses::
+standard output, one JSON object a line. This is the only module that imports LiteLLM. The first line is no request
+but the provider keys, ``{"OPENAI_API_KEY": …}``: what a process is started with, other programs can read. Requests,
+with ``id`` a number that the client chooses::
 
     {"id": 1, "op": "stream", "model": …, "messages": […], "tools": bool, "languages": […], "temperature": …,
      "max_tokens": …, "api_base": …, "api_key": …, "api_version": …, "context_window": …,
@@ -72,9 +73,11 @@ def main() -> None:
     gc.disable()
     _die_with_parent(int(sys.argv[1]))
     requests, events = _take_wire()
+    keys: dict[str, str] = json.loads(requests.readline() or "{}")
+    os.environ.update(keys)
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    worker = _Worker(_Wire(events, loop), loop)
+    worker = _Worker(_Wire(events, loop), loop, tuple(keys.values()))
     # Before the import, so that a parent that leaves meanwhile is noticed.
     threading.Thread(target=_read, args=(requests, worker, loop), name="requests", daemon=True).start()
     litellm = _import_litellm()
@@ -200,9 +203,10 @@ class _Wire:
 class _Worker:
     """The requests under way."""
 
-    def __init__(self, wire: _Wire, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, wire: _Wire, loop: asyncio.AbstractEventLoop, keys: tuple[str, ...]) -> None:
         self._wire = wire
         self._loop = loop
+        self._keys = keys
         self._litellm: Any = None
         self._timeout: Any = None
         self._shrinker = Shrinker()
@@ -303,7 +307,8 @@ class _Worker:
         base, key = _base(request["api_base"]), request["api_key"]
         model, provider = self._provider(request["model"], base)
         missing = self._missing_keys(model, provider)
-        asked = Asked(request["model"], provider, base, missing or _set_keys(provider), secrets=tuple(_secrets(key)))
+        secrets = (*self._keys, *_secrets(key))
+        asked = Asked(request["model"], provider, base, missing or _set_keys(provider), secrets=secrets)
         if missing and not key:
             if base is None:
                 raise _Failed(no_key(asked))

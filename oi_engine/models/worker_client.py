@@ -42,8 +42,8 @@ _ASK_AGAIN = 60.0
 class ModelWorker:
     """One worker process, started at the first request, ended when idle, started again after its death.
 
-    ``keys`` are the provider keys (see ``safety.secrets.take_provider_keys``): they go into the worker's environment
-    and nowhere else. ``environ`` is the rest of it (default: this process's). Belongs to one event
+    ``keys`` are the provider keys (see ``safety.secrets.take_provider_keys``): they go to the worker by its pipe and
+    nowhere else. ``environ`` is its environment (default: this process's). Belongs to one event
     loop; on Linux the process also ends with the thread that runs that loop.
     """
 
@@ -58,6 +58,7 @@ class ModelWorker:
         self._environ = environ
         self._idle_timeout = idle_timeout
         self._process: _Process | None = None
+        self._retired: list[_Process] = []
         self._starting = asyncio.Lock()
         self._idle: asyncio.TimerHandle | None = None
         self._numbers = 0
@@ -72,6 +73,20 @@ class ModelWorker:
         """Start the process where it does not run. Raises ``ModelError`` (``worker_died``) where it cannot."""
         await self._running()
         self._rest()
+
+    def change_keys(self, keys: Mapping[str, str]) -> None:
+        """Have other provider keys from the next request on, which a fresh process answers.
+
+        So nothing is left that LiteLLM remembers of the old ones. Requests under way end in the process that has them.
+        """
+        if keys == self._keys:
+            return
+        self._keys = dict(keys)
+        self._retired = [process for process in self._retired if not process.gone.is_set()]
+        if self._process is not None:
+            self._process.retire()
+            self._retired.append(self._process)
+            self._process = None
 
     async def info(self, model: str, api_base: str | None = None) -> ModelInfo:
         """What LiteLLM's table, or the server at ``api_base``, knows. Raises ``ModelError`` (``worker_died``)."""
@@ -124,9 +139,11 @@ class ModelWorker:
         if self._idle is not None:
             self._idle.cancel()
         async with self._starting:
-            process, self._process = self._process, None
-            if process is not None:
+            processes = self._retired if self._process is None else [*self._retired, self._process]
+            self._process, self._retired = None, []
+            for process in processes:
                 process.end()
+            for process in processes:
                 await process.gone.wait()
 
     async def _running(self) -> _Process:
@@ -134,16 +151,20 @@ class ModelWorker:
             self._idle.cancel()
             self._idle = None
         async with self._starting:
-            if self._process is None or not self._process.alive:
-                self._process = await self._spawn()
+            while self._process is None or not self._process.alive:
+                keys = self._keys
+                process = await self._spawn(keys)
+                if keys is self._keys:
+                    self._process = process
+                else:
+                    process.end()
             return self._process
 
-    async def _spawn(self) -> _Process:
+    async def _spawn(self, keys: Mapping[str, str]) -> _Process:
         loop = asyncio.get_running_loop()
-        environ = {**(os.environ if self._environ is None else self._environ), **self._keys}
         try:
             _, process = await loop.subprocess_exec(
-                lambda: _Process(tuple(self._keys.values())),
+                lambda: _Process(keys),
                 sys.executable,
                 # Without the working directory on the path, and in a directory that is nobody's workspace: a file
                 # there must not be imported, nor a .env be read, by the one process that has the keys.
@@ -154,7 +175,7 @@ class ModelWorker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=environ,
+                env=self._environ,
                 cwd=os.sep,
                 # Ctrl-C in a terminal is for the session, not for the worker.
                 start_new_session=True,
@@ -281,15 +302,16 @@ class _Inbox:
 class _Process(asyncio.SubprocessProtocol):
     """The child process: its pipes, and who waits for what comes out of them."""
 
-    def __init__(self, secrets: tuple[str, ...]) -> None:
+    def __init__(self, keys: Mapping[str, str]) -> None:
         self.gone = asyncio.Event()
         self.pid = 0
-        self._secrets = secrets
+        self._keys = keys
         self._inboxes: dict[int, _Inbox] = {}
         self._rest = b""
         self._stderr: deque[bytes] = deque(maxlen=_STDERR_LINES)
         self._stderr_rest = b""
         self._ending = False
+        self._retiring = False
         self._sent = Sent()
 
     @property
@@ -312,6 +334,8 @@ class _Process(asyncio.SubprocessProtocol):
     def shut(self, number: int) -> None:
         """Nobody waits for that request any more."""
         self._inboxes.pop(number, None)
+        if self._retiring and not self.busy:
+            self.end()
 
     def ask(self, number: int, request: Mapping[str, Any]) -> None:
         """Send a request; of a prompt, what is new of it."""
@@ -322,6 +346,12 @@ class _Process(asyncio.SubprocessProtocol):
         """Send one message; nothing where the process is gone: its requests fail by its death."""
         if not self._input.is_closing():
             self._input.write(json.dumps(message, separators=(",", ":"), default=_plain).encode() + b"\n")
+
+    def retire(self) -> None:
+        """End the process when nothing is under way any more."""
+        self._retiring = True
+        if not self.busy:
+            self.end()
 
     def end(self) -> None:
         """End the process: it has nothing to save."""
@@ -335,6 +365,7 @@ class _Process(asyncio.SubprocessProtocol):
         self._transport = cast(asyncio.SubprocessTransport, transport)
         self.pid = self._transport.get_pid()
         self._input = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
+        self.send(self._keys)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd != 1:
@@ -362,7 +393,7 @@ class _Process(asyncio.SubprocessProtocol):
             return ModelError("worker_died", "The model worker was ended while the model replied.", "")
         lines = [line.decode(errors="replace").strip() for line in (*self._stderr, self._stderr_rest)]
         last = next((line for line in reversed(lines) if line), "")
-        said = f" Its last words: {redacted(last, self._secrets)[:300]}" if last else ""
+        said = f" Its last words: {redacted(last, self._keys.values())[:300]}" if last else ""
         return ModelError(
             "worker_died",
             f"The model worker ended unexpectedly ({_ending(self._transport.get_returncode())}).{said}",

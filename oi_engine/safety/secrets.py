@@ -20,6 +20,7 @@ that a model wrote must not have them unasked, so they are taken, with their id;
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, MutableMapping
 
 PROVIDER_VARIABLES: frozenset[str] = frozenset(
@@ -54,12 +55,22 @@ PROVIDER_VARIABLES: frozenset[str] = frozenset(
 """What LiteLLM reads as a credential and the pattern does not find."""
 
 _ENDINGS = ("_API_KEY", "_APIKEY")
+_HANDED_OVER = re.compile(r"[A-Z][A-Z0-9_]*_(?:KEY|APIKEY|TOKEN|CREDENTIALS)")
 
 
 def is_provider_key(name: str) -> bool:
     """Whether the environment variable ``name`` holds a provider's credential."""
     upper = name.upper()
     return upper in PROVIDER_VARIABLES or upper.endswith(_ENDINGS)
+
+
+def can_be_handed_over(name: str) -> bool:
+    """Whether ``name`` may be given a value, for the model worker alone, while this process runs.
+
+    More than those that are taken out of the environment: who hands one over says that it is a provider's. But no
+    variable by which a program loads code or finds its way (``PYTHONPATH``, ``HTTPS_PROXY``).
+    """
+    return _HANDED_OVER.fullmatch(name) is not None or name in PROVIDER_VARIABLES
 
 
 def take_provider_keys(environ: MutableMapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Commands about the model: which there are, which one answers, and exactly what it is told."""
+"""Commands about models: keys, which there are, which one answers, and exactly what it is told."""
 
 from __future__ import annotations
 
@@ -6,11 +6,30 @@ import re
 from typing import Any
 
 from oi_engine.errors import OiError
+from oi_engine.safety.secrets import can_be_handed_over
 from oi_lsp import protocol_settings as wire
 from oi_lsp.features.handlers import Handlers
+from oi_lsp.fields import Nothing
 from oi_lsp.host import SessionHost
+from oi_lsp.structure import InvalidField
 
 HANDLERS = Handlers()
+
+
+@HANDLERS.serves(wire.KeysSet)
+def set_keys(host: SessionHost, params: wire.KeysSet) -> Nothing:
+    """``oi.keys.set``."""
+    for index, given in enumerate(params.keys):
+        where = f"keys[{index}]"
+        if not can_be_handed_over(given.name):
+            raise InvalidField(f"{where}.name", "is no variable of a provider's key, such as OPENAI_API_KEY.")
+        if not given.key or not given.key.isascii() or "\0" in given.key:
+            raise InvalidField(f"{where}.key", "must be ASCII, and not empty.")
+    host.engine.change_keys({given.name: given.key for given in params.keys})
+    for hosted in host.sessions:
+        if not hosted.closed:
+            host.spawn(hosted.session.model.warm_up())
+    return Nothing()
 
 
 @HANDLERS.serves(wire.ModelsList)

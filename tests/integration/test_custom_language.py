@@ -99,7 +99,7 @@ async def machine() -> AsyncIterator[CustomRuntime]:
 
 
 def factory(*offered: Any, tmp_path: Path) -> RuntimeFactory:
-    return RuntimeFactory(ComputerSettings(), {"PATH": str(tmp_path)}, offered or None)
+    return RuntimeFactory(ComputerSettings, {"PATH": str(tmp_path)}, offered or None)
 
 
 async def test_the_documented_class_takes_the_place_of_python(tmp_path: Path) -> None:

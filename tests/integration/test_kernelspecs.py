@@ -78,7 +78,7 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 async def factory(kernels: Path) -> RuntimeFactory:
-    made = RuntimeFactory(ComputerSettings(), {**os.environ, "WHO": "you"})
+    made = RuntimeFactory(ComputerSettings, {**os.environ, "WHO": "you"})
     with pytest.raises(LanguageUnavailable, match="echo cannot be run"):
         made.make("echo", str(kernels), kernels)
     await made.discover()

@@ -13,7 +13,7 @@ from oi_engine.computer.container import container_problem
 from oi_engine.computer.runtimes import RuntimeFactory
 from oi_engine.errors import LanguageUnavailable, OiError
 from oi_engine.session.session import Session
-from oi_engine.settings import Settings
+from oi_engine.settings import ComputerSettings, Settings
 from tests.fakes.scripted import ScriptedModel
 
 NONE = "0" * 16
@@ -93,7 +93,7 @@ def test_one_that_leads_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_code_runs_in_no_container_that_is_only_said_to_be_there(tmp_path: Path) -> None:
-    confiner = Confiner(RuntimeFactory(Settings().computer, {}), Settings, tmp_path, str(tmp_path))
+    confiner = Confiner(RuntimeFactory(ComputerSettings, {}), Settings, tmp_path, str(tmp_path))
     with pytest.raises(LanguageUnavailable, match="This must run in a container"):
         confiner.make("shell", str(tmp_path), "container")
 

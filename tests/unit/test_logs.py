@@ -25,7 +25,7 @@ def put_back(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     levels = {name: logging.getLogger(name).level for name in TALKATIVE}
-    monkeypatch.setattr(logs, "_secrets", set())
+    monkeypatch.setattr(logs, "_secrets", [])
     yield
     for handler in root.handlers:
         handler.close()

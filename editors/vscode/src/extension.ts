@@ -9,13 +9,13 @@ import { Selection } from "./editor/selection.js";
 import { StatusBar } from "./editor/statusBar.js";
 import { Keys } from "./server/keys.js";
 import { Server } from "./server/server.js";
-import { SECTION, onPythonChange } from "./server/settings.js";
+import { onPythonChange, openSettings, SECTION } from "./server/settings.js";
 import { Texts } from "./texts.js";
 
 export function activate(context: vscode.ExtensionContext): void {
   const begun = performance.now();
   const log = vscode.window.createOutputChannel("Open Interpreter", { log: true });
-  const keys = new Keys(context);
+  const keys = new Keys(context.secrets);
   const server = new Server(context, keys, log);
   const chat = new Chat(context, server);
   const texts = new Texts();
@@ -33,12 +33,14 @@ export function activate(context: vscode.ExtensionContext): void {
       else if (change.affectsConfiguration(SECTION)) void server.configure();
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void server.configure()),
+    keys.onChange(() => void reported(server.handKeysOver())),
   );
   const whenReady = server.onStatus(({ kind }) => {
     if (kind !== "ready") return;
     whenReady.dispose();
     void onPythonChange(() => void server.configure()).then(
       (listening) => listening && context.subscriptions.push(listening),
+      (error: unknown) => log.warn(`The Python extension: ${String(error)}`),
     );
   });
   registerCommands(context, { server, chat, view, keys, log });
@@ -56,8 +58,12 @@ interface Parts {
 
 function registerCommands(context: vscode.ExtensionContext, { server, chat, view, keys, log }: Parts): void {
   const setKey = async () => {
-    // The server takes keys in when it starts.
-    if ((await keys.ask()) && server.status.kind !== "off") await server.restart();
+    const name = await keys.ask();
+    if (name === undefined) return;
+    const choose = "Choose a Model…";
+    void vscode.window
+      .showInformationMessage(`${name} is kept, and counts from the next message on.`, choose)
+      .then((picked) => picked === choose && vscode.commands.executeCommand(`${SECTION}.chooseModel`));
   };
   const commands: Record<string, Command> = {
     focus: () => view.focus(),
@@ -79,11 +85,8 @@ function registerCommands(context: vscode.ExtensionContext, { server, chat, view
     restartKernel: async () => server.send("oi.kernel.restart", { sessionId: await chat.session() }),
     chooseModel: () => chooseModel(server, chat, setKey),
     setKey,
-    removeKey: async () => {
-      if ((await keys.remove()) && server.status.kind !== "off") await server.restart();
-    },
-    openSettings: async () =>
-      vscode.commands.executeCommand("workbench.action.openSettings", `@ext:${context.extension.id}`),
+    removeKey: () => keys.remove(),
+    openSettings: () => openSettings(`@ext:${context.extension.id}`),
     showLog: () => {
       log.show();
       return Promise.resolve();

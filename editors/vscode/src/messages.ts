@@ -18,6 +18,7 @@ export const HOST_COMMANDS = [
   "oi-lsp.chooseModel",
   "oi-lsp.history",
   "oi-lsp.newChat",
+  "oi-lsp.openSettings",
   "oi-lsp.restartServer",
   "oi-lsp.setKey",
   "oi-lsp.showLog",

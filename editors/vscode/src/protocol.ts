@@ -260,6 +260,14 @@ export interface ModelOffer {
   vision?: boolean;
 }
 
+/** A key of a provider of models. */
+export interface ProviderKey {
+  /** The environment variable that LiteLLM reads it from, such as `OPENAI_API_KEY`. */
+  name: string;
+  /** The key, in ASCII. */
+  key: string;
+}
+
 /** A place in a text, as LSP has it. */
 export interface Position {
   /** The line, counted from 0. */
@@ -815,6 +823,12 @@ export interface PolicyRevoke {
   approvalId: string;
 }
 
+/** Hand keys to the process that talks to providers, from the next request on: these, in the place of those that this command gave before. Keys of the server's environment stay, but for those of the same name. Kernels go on, with their variables, and never see these keys; they are in no environment, log, history or answer. A client sends this again whenever the server was started. Sessions that had found no model, or whose model was found by a key that is gone, choose anew. */
+export interface KeysSet {
+  /** All of the client's. */
+  keys: ProviderKey[];
+}
+
 /** List the models that were found: one for each provider key, and those of model servers on this machine. */
 export type ModelsList = Record<string, never>;
 
@@ -1219,6 +1233,7 @@ export interface Commands {
   "oi.settings.set": [SettingsSet, SettingsSetResult];
   "oi.policy.list": [PolicyList, PolicyListResult];
   "oi.policy.revoke": [PolicyRevoke, Nothing];
+  "oi.keys.set": [KeysSet, Nothing];
   "oi.models.list": [ModelsList, ModelsListResult];
   "oi.models.catalog": [ModelsCatalog, ModelsCatalogResult];
   "oi.models.choose": [ModelsChoose, ModelsChooseResult];

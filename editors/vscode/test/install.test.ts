@@ -1,9 +1,11 @@
-// The server that the extension installs: asked about, made from the wheel that came along, and used. The one that a
-// workspace has is left alone while the workspace is not trusted.
+// The server that the extension installs and brings up to date: asked about, made from the wheel that came along, and used.
+// The one that a workspace has is left alone while the workspace is not trusted.
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { Panel, seen, TIME } from "./panel.ts";
+import type { Locator } from "playwright-core";
+import { Panel, seen, TIME, until } from "./panel.ts";
+import { environment } from "./stand-in.ts";
 
 /** Packages are downloaded, or come from pip's cache. */
 const INSTALL_TIME = 480_000;
@@ -21,19 +23,52 @@ const panel = await Panel.open({
   waits: false,
 });
 
-async function installs({ page, frame, workbench }: Panel): Promise<void> {
-  const own = path.join(workbench.data, "User", "globalStorage", "oi-lsp.oi-lsp", "server");
-  const toast = page.locator(".notification-toast", { hasText: "needs its server" });
-  await toast.waitFor();
+const tried = (name: string, body: (panel: Panel) => Promise<void>) =>
+  seen(name, panel, body, INSTALL_TIME + 4 * TIME);
+const own = path.join(panel.workbench.data, "User", "globalStorage", "oi-lsp.oi-lsp", "server");
+/** What an earlier version of the extension has made. */
+const old = path.join(own, "of-an-earlier-version");
+
+const toast = (words: string) => panel.page.locator(".notification-toast", { hasText: words });
+
+async function decline(offer: Locator): Promise<void> {
+  await offer.hover();
+  await offer.locator(".codicon-notifications-clear").click();
+}
+
+tried("nothing is installed where one does not say so, and one is asked again", async ({ frame }) => {
+  await toast("needs its server").getByRole("button", { name: "Install" }).waitFor();
+  await decline(toast("needs its server"));
+  await frame.locator("#banner", { hasText: "The server is not installed." }).waitFor();
   assert.ok(!fs.existsSync(own));
-  await toast.getByRole("button", { name: "Install" }).click();
-  await page.locator(".notification-toast", { hasText: "installing what the server needs" }).waitFor();
+  await frame.getByRole("button", { name: "Start again" }).click();
+  await decline(toast("needs its server"));
+});
+
+tried("where an update is declined, the server that is there goes on", async ({ frame }) => {
+  environment(old, true);
+  fs.writeFileSync(path.join(old, ".made-of"), "oi_lsp-0.0.1-py3-none-any.whl");
+  await frame.getByRole("button", { name: "Start again" }).click();
+  await toast("is of another version").getByRole("button", { name: "Update" }).waitFor();
+  await decline(toast("is of another version"));
+  await frame.locator(".model", { hasText: /^tour$/ }).waitFor();
+  assert.ok(panel.log.includes(`Starting ${old}/bin/oi-lsp (the extension's own environment)`));
+});
+
+tried("it is brought up to date when one says so, with progress", async ({ frame, workbench }) => {
+  await panel.command("Open Interpreter: Restart the Server");
+  await toast("is of another version").getByRole("button", { name: "Update" }).click();
+  await toast("installing what the server needs").waitFor();
   await panel.shot("install");
-  await frame.locator(".model", { hasText: /^tour$/ }).waitFor({ timeout: INSTALL_TIME });
-  assert.ok(fs.existsSync(path.join(own, ".made-of")));
+  const starts = () => [...panel.log.matchAll(/Starting (\S+)\/bin\/oi-lsp/g)].map(([, folder = ""]) => folder);
+  await until(() => starts().length === 2, "the new one is started", INSTALL_TIME);
+  const [, made = ""] = starts();
+  assert.equal(path.dirname(made), own);
+  assert.deepEqual(fs.readdirSync(own).sort(), [path.basename(made), path.basename(old)].sort());
+  assert.match(fs.readFileSync(path.join(made, ".made-of"), "utf8"), /^oi_lsp-.*\.whl$/);
+  await frame.locator(".model", { hasText: /^tour$/ }).waitFor();
+  await panel.rest();
   await panel.send("make a mistake");
   await panel.proposed.waitFor();
   assert.deepEqual(fs.readdirSync(workbench.workspace), [".venv"], "no program of the workspace was started");
-}
-
-seen("the server is installed when one says so, and not before", panel, installs, INSTALL_TIME + 4 * TIME);
+});

@@ -5,7 +5,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { after, test } from "node:test";
 import { chromium, type Browser, type FrameLocator, type Locator, type Page } from "playwright-core";
-import { HERE, Workbench, type Options } from "./workbench.ts";
+import { HERE, Workbench, writeAll, type Options } from "./workbench.ts";
 
 export const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((program) =>
   fs.existsSync(program),
@@ -51,11 +51,7 @@ export class Panel {
   static async open({ files = {}, prepare, waits = true, ...options }: Wanted = {}): Promise<Panel> {
     const home = fs.mkdtempSync(path.join(os.tmpdir(), "oi-vscode-"));
     const workbench = await Workbench.start({ home, ...options });
-    for (const [name, text] of Object.entries(files)) {
-      const file = path.join(workbench.workspace, name);
-      fs.mkdirSync(path.dirname(file), { recursive: true });
-      fs.writeFileSync(file, text, { mode: text.startsWith("#!") ? 0o755 : 0o644 });
-    }
+    writeAll(workbench.workspace, files);
     const browser = await chromium.launch({ executablePath: CHROMIUM ?? "", args: FLAGS });
     const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
     page.setDefaultTimeout(TIME);

@@ -33,6 +33,10 @@ export interface Options {
   port?: number;
   /** Whether workspaces are to be trusted before code runs in them. */
   trust?: boolean;
+  /** Other extensions: files by path, in folders named like `publisher.name-1.0.0`. */
+  extensions?: Record<string, string>;
+  /** How much is logged; VS Code's levels. */
+  log?: string;
 }
 
 const USER = {
@@ -95,15 +99,21 @@ export class Workbench {
     clearTimeout(last);
   }
 
+  /** Have the machine's settings say something else, as if the person had typed it. */
+  set(changes: Record<string, unknown>): void {
+    const file = path.join(this.folders.data, "Machine", "settings.json");
+    const before = JSON.parse(fs.readFileSync(file, "utf8")) as Record<string, unknown>;
+    fs.writeFileSync(file, JSON.stringify({ ...before, ...changes }));
+  }
+
   private write(): void {
     const { data, extensions, workspace } = this.folders;
     const machine = { "oi-lsp.path": path.join(TOP, ".venv", "bin", "oi-lsp"), ...this.options.machine };
     const user = { ...USER, ...this.options.user };
     for (const folder of [extensions, workspace]) fs.mkdirSync(folder, { recursive: true });
-    for (const [name, settings] of Object.entries({ User: user, Machine: machine })) {
-      fs.mkdirSync(path.join(data, name), { recursive: true });
-      fs.writeFileSync(path.join(data, name, "settings.json"), JSON.stringify(settings));
-    }
+    const files = { "User/settings.json": JSON.stringify(user), "Machine/settings.json": JSON.stringify(machine) };
+    writeAll(data, files);
+    writeAll(extensions, this.options.extensions ?? {});
   }
 
   private get arguments(): string[] {
@@ -132,6 +142,7 @@ export class Workbench {
     const flags = ["--auth", "none", "--bind-addr", `127.0.0.1:${this.port}`, "--disable-telemetry"];
     flags.push("--disable-update-check", "--disable-getting-started-override", "--disable-proxy");
     if (this.options.trust !== true) flags.push("--disable-workspace-trust");
+    if (this.options.log !== undefined) flags.push("--log", this.options.log);
     this.process = this.spawn(flags);
     const until = Date.now() + READY_TIME;
     while (!(await answers(`http://127.0.0.1:${this.port}/healthz`))) {
@@ -148,6 +159,15 @@ export class Workbench {
     const child = spawn(NODE, all, { env: this.environment, stdio: ["ignore", log, log], detached: true });
     fs.closeSync(log);
     return child;
+  }
+}
+
+/** Write files into a folder, those that are programs to be run. */
+export function writeAll(folder: string, files: Record<string, string>): void {
+  for (const [name, text] of Object.entries(files)) {
+    const file = path.join(folder, name);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, text, { mode: text.startsWith("#!") ? 0o755 : 0o644 });
   }
 }
 

@@ -121,6 +121,10 @@ M.version = 1
 ---@field tools? boolean Whether it calls tools.
 ---@field vision? boolean Whether it sees images.
 
+---@class oi.ProviderKey
+---@field name string The environment variable that LiteLLM reads it from, such as `OPENAI_API_KEY`.
+---@field key string The key, in ASCII.
+
 ---@class oi.Position
 ---@field line integer The line, counted from 0.
 ---@field character integer UTF-16 code units before it in that line.
@@ -400,6 +404,9 @@ M.version = 1
 ---@class oi.PolicyRevoke
 ---@field approvalId string The approval.
 
+---@class oi.KeysSet
+---@field keys oi.ProviderKey[] All of the client's.
+
 ---@class oi.ModelsList
 
 ---@class oi.ModelsListResult
@@ -622,6 +629,7 @@ M.commands = {
   ["oi.settings.set"] = true,
   ["oi.policy.list"] = true,
   ["oi.policy.revoke"] = true,
+  ["oi.keys.set"] = true,
   ["oi.models.list"] = true,
   ["oi.models.catalog"] = true,
   ["oi.models.choose"] = true,

@@ -65,7 +65,7 @@ export class Selection {
 
 function editor(): vscode.TextEditor {
   const { activeTextEditor } = vscode.window;
-  if (activeTextEditor === undefined) throw new Error("No text editor is open.");
+  if (activeTextEditor === undefined) throw new Error("Open a file in an editor, and select some lines of it, first.");
   return activeTextEditor;
 }
 

@@ -1,5 +1,5 @@
 // The panel: one conversation, the field to write in, and what the extension tells.
-import type { Told, ToPanel } from "../messages.js";
+import type { HostCommand, Told, ToPanel } from "../messages.js";
 import type { SessionOpenResult, SessionState } from "../protocol.js";
 import type { Status } from "../server/server.js";
 import { act, type App } from "./app.js";
@@ -135,10 +135,13 @@ class Panel implements App {
   }
 
   private showStatus(status: Status): void {
-    const restart = button("Start again", () => deed({ what: "run", command: "oi-lsp.restartServer" }), {
-      class: "quiet",
-    });
-    const log = button("Show the log", () => deed({ what: "run", command: "oi-lsp.showLog" }), { class: "quiet" });
+    const runs = (label: string, command: HostCommand) =>
+      button(label, () => deed({ what: "run", command }), { class: "quiet" });
+    const helps = [
+      runs("Start again", "oi-lsp.restartServer"),
+      runs("Open the settings", "oi-lsp.openSettings"),
+      runs("Show the log", "oi-lsp.showLog"),
+    ];
     const words = {
       off: "",
       ready: "",
@@ -147,8 +150,8 @@ class Panel implements App {
       crashed: status.kind === "crashed" ? `${status.words} Starting it again in ${status.seconds} s.` : "",
       failed: "words" in status ? status.words : "",
     }[status.kind];
-    const helps = status.kind === "failed" || status.kind === "missing";
-    this.banner.replaceChildren(words, ...(helps ? [" ", restart, " ", log] : []));
+    const isStuck = status.kind === "failed" || status.kind === "missing";
+    this.banner.replaceChildren(words, ...(isStuck ? helps.flatMap((each) => [" ", each]) : []));
     this.banner.dataset["kind"] = status.kind;
     shown(this.banner, words !== "");
     if (status.kind !== "ready") this.become(undefined);

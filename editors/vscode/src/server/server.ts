@@ -1,10 +1,11 @@
 // The server's life: found, started, spoken to, and started again when it dies.
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-import { VERSION, type Commands, type ErrorData, type Notifications } from "../protocol.js";
+import { VERSION, type Commands, type ErrorData, type Notifications, type ProviderKey } from "../protocol.js";
 import { findProgram, type Program } from "./discovery.js";
 import { Installation } from "./installation.js";
 import type { Keys } from "./keys.js";
+import { skew } from "./places.js";
 import { run } from "./process.js";
 import { profile } from "./settings.js";
 
@@ -100,15 +101,22 @@ export class Server implements vscode.Disposable {
     await this.client?.sendNotification("workspace/didChangeConfiguration", { settings: { oi: settings } });
   }
 
+  /** Hand the keys to the server that runs, in the place of those that it was handed before. Kernels are left alone. */
+  async handKeysOver(): Promise<void> {
+    if (this.client !== undefined) await this.handTo(this.client, await this.keys.all());
+  }
+
   /** Show what the doctor finds on this machine. */
   async doctor(): Promise<void> {
     const program = await findProgram(new Installation(this.context));
     if (program === undefined) return;
     // It answers 1 where something is missing, and says what.
-    const report = await run(program.path, ["doctor"], { timeout: DOCTOR_TIME }).catch((error: unknown) =>
-      String(error),
-    );
-    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content: report }));
+    const options = { timeout: DOCTOR_TIME, cwd: this.folder };
+    const report = await run(program.path, ["doctor"], options).catch((error: unknown) => String(error));
+    // It is handed no keys, and so does not know of these.
+    const names = await this.keys.names();
+    const kept = names.length === 0 ? "" : `\nKeys that VS Code keeps for the server: ${names.join(", ")}.\n`;
+    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content: report + kept }));
   }
 
   async stop(): Promise<void> {
@@ -158,12 +166,18 @@ export class Server implements vscode.Disposable {
     // Half of the extension, which nobody needs before.
     const { CloseAction, ErrorAction, LanguageClient, State, TransportKind } =
       await import("vscode-languageclient/node");
-    const run = { ...(await this.executable(program)), transport: TransportKind.stdio };
+    const run = {
+      command: program.path,
+      args: ["--stdio"],
+      options: { cwd: this.folder },
+      transport: TransportKind.stdio,
+    };
     const client = new LanguageClient("oi-lsp", "Open Interpreter", run, {
       documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
       initializationOptions: { oi: { protocolVersion: VERSION }, settings: await profile() },
       initializationFailedHandler: () => false,
       outputChannel: this.log,
+      traceOutputChannel: this.keys.keptOutOf(this.log),
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
@@ -179,23 +193,33 @@ export class Server implements vscode.Disposable {
     client.onDidChangeState(({ oldState, newState }) => {
       if (newState === State.Stopped && oldState === State.Running && client === this.client) this.crashed();
     });
-    await client.start();
+    await client.start().catch((error: unknown) => {
+      throw unstarted(program, error);
+    });
+    const keys = await this.keys.all();
+    // What is wrong with a key is no reason to have no server.
+    if (keys.length > 0) await this.handTo(client, keys).catch((error: unknown) => this.warn(String(error)));
     return client;
   }
 
-  private async executable(program: Program) {
+  private async handTo(client: LanguageClient, keys: ProviderKey[]): Promise<void> {
+    await client.sendRequest("workspace/executeCommand", { command: "oi.keys.set", arguments: [{ keys }] });
+  }
+
+  /** Where it is started: in the workspace, if that is trusted. */
+  private get folder(): string {
     const folder = vscode.workspace.isTrusted ? vscode.workspace.workspaceFolders?.[0]?.uri.fsPath : undefined;
-    const cwd = folder ?? this.context.extensionPath;
-    const env = { ...process.env, ...(await this.keys.environment()) };
-    return { command: program.path, args: ["--stdio"], options: { cwd, env } };
+    return folder ?? this.context.extensionPath;
   }
 
   /** Another version of the server understands this extension as long as the protocol's version is the same. */
   private sayVersion(client: LanguageClient): void {
     const theirs = client.initializeResult?.serverInfo?.version ?? "unknown";
-    const ours = (this.context.extension.packageJSON as { version: string }).version;
-    if (theirs === ours) return;
-    const words = `The server is oi-lsp ${theirs}, this extension is ${ours}. They understand each other, but what one of them does not know yet is missing. Bring the older one up to date.`;
+    const words = skew(theirs, (this.context.extension.packageJSON as { version: string }).version);
+    if (words !== undefined) this.warn(words);
+  }
+
+  private warn(words: string): void {
     this.log.warn(words);
     void vscode.window.showWarningMessage(words);
   }
@@ -220,4 +244,16 @@ export class Server implements vscode.Disposable {
     this.now = status;
     this.changed.fire(status);
   }
+}
+
+/** Why a program is not the server that was looked for. */
+function unstarted(program: Program, error: unknown): Error {
+  const reason = error instanceof Error ? error.message : String(error);
+  // The server names the field that it does not take.
+  if (reason.includes("oi.protocolVersion")) {
+    return new Error(
+      `${program.path} (${program.why}) speaks another version of the protocol than this extension: bring the older one up to date. (${reason})`,
+    );
+  }
+  return new Error(`${program.path} (${program.why}) did not start as the server: ${reason}`);
 }

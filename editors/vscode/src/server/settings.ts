@@ -2,6 +2,11 @@
 import * as vscode from "vscode";
 
 export const SECTION = "oi-lsp";
+/** Milliseconds that the Python extension is waited for before the server starts without its word. */
+const PATIENCE = 5000;
+
+/** The Python that the server was told of. */
+let told: string | undefined;
 
 /** What the person set here, as a profile says it; what is not set is left to the server's own layers. */
 export async function profile(): Promise<Record<string, unknown>> {
@@ -17,8 +22,17 @@ export async function profile(): Promise<Record<string, unknown>> {
     if (value !== undefined && value !== "") given[theirs] = value;
   }
   if (!vscode.workspace.isTrusted) given["run_code"] = false;
-  const python = await activePython();
-  return python === undefined ? given : { "computer.python": python, ...given };
+  told = await activePython();
+  return told === undefined ? given : { "computer.python": told, ...given };
+}
+
+/** Show the person settings: those of the machine that this runs on, which in a remote window are a page of their own. */
+export async function openSettings(query: string): Promise<void> {
+  const [command, argument] =
+    vscode.env.remoteName === undefined
+      ? ["workbench.action.openSettings", query]
+      : ["workbench.action.openRemoteSettings", { query }];
+  await vscode.commands.executeCommand(command, argument);
 }
 
 /** The value that the person chose: what is only a default here must not hide what a profile of theirs says. */
@@ -43,16 +57,25 @@ async function pythonApi(): Promise<PythonApi["environments"] | undefined> {
   return api.environments;
 }
 
-/** The Python that the Python extension has chosen for the workspace; it belongs to the workspace, so trust is needed. */
+/** The Python that the Python extension has chosen for the workspace; it belongs to the workspace, so trust is needed.
+ * None where that extension fails, or takes long: it looks through the whole machine. */
 export async function activePython(): Promise<string | undefined> {
   if (!vscode.workspace.isTrusted) return undefined;
+  const late = new Promise<undefined>((resolve) => setTimeout(resolve, PATIENCE, undefined));
+  return Promise.race([chosenPython().catch(() => undefined), late]);
+}
+
+async function chosenPython(): Promise<string | undefined> {
   const environments = await pythonApi();
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   const active = environments && (await environments.resolveEnvironment(environments.getActiveEnvironmentPath(folder)));
   return active?.executable.uri?.fsPath;
 }
 
-/** Has `listener` called when another Python was chosen. */
+/** Has `listener` called when another Python was chosen, or when the one that was is known at last. */
 export async function onPythonChange(listener: () => void): Promise<vscode.Disposable | undefined> {
-  return (await pythonApi())?.onDidChangeActiveEnvironmentPath(listener);
+  const environments = await pythonApi();
+  const listening = environments?.onDidChangeActiveEnvironmentPath(listener);
+  if ((await activePython()) !== told) listener();
+  return listening;
 }
