@@ -23,8 +23,7 @@ const panel = await Panel.open({
   waits: false,
 });
 
-const tried = (name: string, body: (panel: Panel) => Promise<void>) =>
-  seen(name, panel, body, INSTALL_TIME + 4 * TIME);
+const tried = (name: string, body: (panel: Panel) => Promise<void>) => seen(name, panel, body, INSTALL_TIME + 4 * TIME);
 const own = path.join(panel.workbench.data, "User", "globalStorage", "oi-lsp.oi-lsp", "server");
 /** What an earlier version of the extension has made. */
 const old = path.join(own, "of-an-earlier-version");
