@@ -185,6 +185,12 @@ def test_a_message_is_a_notification() -> None:
     ]
 
 
+def test_nothing_in_a_message_is_a_link() -> None:
+    scripted = Scripted()
+    scripted.client.show_message(types.MessageType.Info, "See [this](command:quit).")
+    assert scripted.sent[0]["params"]["message"] == "See [this] (command:quit)."
+
+
 async def test_progress_is_shown_once_the_client_agreed_and_may_be_cancelled() -> None:
     scripted = Scripted({"result": None})
     cancelled: list[bool] = []
