@@ -14,7 +14,6 @@ vim.api.nvim_create_user_command("Oi", function(given)
 end, {
   nargs = "*",
   range = true,
-  bang = true,
   complete = function(lead, line, at)
     return require("oi.command").complete(lead, line, at)
   end,
@@ -48,13 +47,26 @@ for name, desc in pairs({
   end, { desc = desc })
 end
 
+local group = vim.api.nvim_create_augroup("oi", {})
 vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile" }, {
-  group = vim.api.nvim_create_augroup("oi", {}),
+  group = group,
   pattern = "*.oi.md",
   callback = function(event)
     require("oi.chat").adopt(event.buf)
   end,
   desc = "A chat document",
+})
+vim.api.nvim_create_autocmd("SessionLoadPost", {
+  group = group,
+  callback = function()
+    for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+      local own = vim.api.nvim_buf_get_name(bufnr):match("^oi%-%a+:///")
+      if own and vim.bo[bufnr].buftype == "" then
+        vim.api.nvim_buf_delete(bufnr, { force = true })
+      end
+    end
+  end,
+  desc = "Of a chat that is no file, a session has the window alone: :Oi history has the conversation",
 })
 
 for name, link in pairs({

@@ -44,7 +44,10 @@ def lua(nvim: str, folder: Path, body: str) -> str:
         "io.stdout:write('\\n', ok and 'whole' or tostring(problem), '\\n') os.exit(ok and 0 or 1)"
     )
     words = [nvim, "--clean", "--headless", "--cmd", f"set noswapfile runtimepath^={PLUGIN}", "-c", f"luafile {script}"]
-    ran = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+    env = {**os.environ, "XDG_STATE_HOME": str(folder)}
+    ran = subprocess.run(
+        words, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL, env=env
+    )
     assert ran.stdout.rstrip().endswith("whole"), ran.stdout + ran.stderr
     return ran.stdout + ran.stderr
 
@@ -93,10 +96,101 @@ def test_words_are_completed(nvim: str, tmp_path: Path) -> None:
         assert(completed('Oi ch') == 'changes chat', completed('Oi ch'))
         assert(completed('Oi kernel ') == 'interrupt restart', completed('Oi kernel '))
         assert(completed('%Oi export m') == 'markdown', completed('%Oi export m'))
+        assert(completed('Oi undo ') == 'files' and completed('Oi accept a') == 'all')
+        assert(completed('Oi chat ') == '' and completed('Oi undo files ') == '')
         local words = 'send stop allow new history model attach undo export settings log doctor run ask edit'
         for _, name in ipairs(vim.split(words, ' ')) do
           assert(vim.tbl_contains(vim.fn.getcompletion('Oi ', 'cmdline'), name), name)
         end
+        """,
+    )
+
+
+def test_what_cannot_be_done_is_said(nvim: str, tmp_path: Path) -> None:
+    lua(
+        nvim,
+        tmp_path,
+        """
+        local function said(command)
+          vim.cmd.messages('clear')
+          vim.cmd(command)
+          vim.wait(1000, function() return vim.fn.execute('messages') ~= '' end, 5)
+          return vim.fn.execute('messages')
+        end
+        for command, words in pairs({
+          ['Oi bogus'] = 'There is no :Oi bogus',
+          ['Oi undo file'] = ':Oi undo takes files, not file.',
+          ['Oi export word'] = ':Oi export takes json or notebook or markdown',
+          ['Oi chat now'] = ':Oi chat takes no words.',
+          ['Oi run'] = 'This buffer has no name',
+          ['Oi ask why'] = 'This buffer has no name',
+          ['Oi edit better'] = 'This buffer has no name',
+          ['Oi dismiss all'] = 'There is no edit in this buffer.',
+          ['Oi stop'] = 'There is no chat here',
+        }) do
+          local found = said(command)
+          assert(found:find(words, 1, true), command .. found)
+        end
+        assert(not pcall(vim.cmd, 'Oi! chat'))
+        """,
+    )
+
+
+def test_a_long_message_does_not_ask_for_enter(nvim: str, tmp_path: Path) -> None:
+    lua(
+        nvim,
+        tmp_path,
+        """
+        local long = ('word '):rep(60) .. "it's\\nthe end"
+        require('oi.client').say(long)
+        local function shown() return vim.fn.execute('messages'):gsub('^\\n', '') end
+        vim.wait(1000, function() return shown() ~= '' end, 5)
+        assert(shown():match('^oi: word') and shown():match(' … :Oi log$'), shown())
+        assert(vim.fn.strdisplaywidth(shown()) <= vim.v.echospace)
+        vim.cmd('Oi log')
+        assert(vim.fn.search("word it's") > 0)
+        local notified
+        vim.notify = function(text) notified = text end
+        require('oi.client').say(long)
+        vim.wait(1000, function() return notified end, 5)
+        assert(notified == 'oi: ' .. long)
+        """,
+    )
+
+
+def test_a_chat_among_windows_buffers_and_sessions(nvim: str, tmp_path: Path) -> None:
+    lua(
+        nvim,
+        tmp_path,
+        """
+        vim.g.oi = { cmd = { 'sh', '-c', 'cat > /dev/null' } }
+        local kept = vim.fn.tempname()
+        vim.cmd.edit('some.py')
+        local function names()
+          return table.concat(vim.tbl_map(function(window)
+            return vim.fn.bufname(vim.api.nvim_win_get_buf(window))
+          end, vim.api.nvim_tabpage_list_wins(0)), ' ')
+        end
+        vim.cmd('Oi chat')
+        assert(names():match('^some.py oi%-chat:///1.oi.md oi%-input:///%d+$'), names())
+        vim.cmd.mksession(kept)
+        vim.cmd('Oi chat')
+        vim.wait(1000, function() return names() == 'some.py' end)
+        assert(names() == 'some.py', names())
+        for _, command in ipairs({"Oi chat", "wincmd h", "close", "wincmd k", "Oi chat"}) do
+          vim.cmd(command)
+        end
+        assert(names():match('^oi%-chat:///1.oi.md oi%-input'), 'there is nothing else to show: ' .. names())
+        vim.cmd('tabnew | tabprevious | wincmd k | quit')
+        assert(#vim.api.nvim_list_tabpages() == 1, 'the input goes with the chat')
+        vim.cmd('bdelete oi-chat:///1.oi.md')
+        vim.cmd('buffer oi-chat:///1.oi.md')
+        assert(vim.bo.buftype == 'nofile' and require('oi.chat').get(vim.api.nvim_get_current_buf()))
+        vim.cmd('%bwipeout!')
+        vim.cmd.source(kept)
+        assert(names() == 'some.py', names())
+        for _, client in ipairs(vim.lsp.get_clients()) do client.rpc.terminate() end
+        vim.wait(1000, function() return #vim.lsp.get_clients() == 0 end, 5)
         """,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from tests.e2e.editors.conftest import name_of
 from tests.e2e.editors.graphics import GraphicsTerminal, cells, image_of, noise
 from tests.e2e.editors.nvim_plugin import RECORDS, VERSIONS, NvimPlugin, begin
 from tests.e2e.editors.test_session import LOOPS
+from tests.fakes import ollama_server
 from tests.fakes.http_server import Response
+from tests.fakes.ollama_server import OllamaServer
 from tests.fakes.openai_server import OpenAiServer, Reply
 from tests.fakes.places import outside_scratch
 
@@ -22,6 +25,13 @@ pytestmark = pytest.mark.parametrize("editor", VERSIONS, ids=name_of, indirect=T
 EIGHT_BY_THREE = [[(row, column) for column in range(8)] for row in range(3)]
 
 SHOWS = "from IPython.display import Image, display\ndisplay(Image('plot.png'))"
+
+
+@pytest.fixture
+def local_models() -> Iterator[OllamaServer]:
+    """A server of models on this machine."""
+    with OllamaServer([ollama_server.Reply.text("I am local.")]) as server:
+        yield server
 
 
 def test_a_password_is_not_in_the_chat(
@@ -171,7 +181,11 @@ def test_a_file_is_attached_and_an_image_drawn_and_opened(
 
 
 def test_the_words_about_a_whole_chat(
-    editor: NvimPlugin, workspace: Path, scripted: OpenAiServer, replies: list[Response]
+    editor: NvimPlugin,
+    workspace: Path,
+    scripted: OpenAiServer,
+    replies: list[Response],
+    local_models: OllamaServer,
 ) -> None:
     replies += [
         Reply.tool_call("python", "import os\nos.remove('a')"),
@@ -181,7 +195,7 @@ def test_the_words_about_a_whole_chat(
         Reply.text("Somebody else."),
     ]
     editor.init = RECORDS
-    begin(editor, workspace, scripted, {"OI_SAFE_MODE": "ask"})
+    begin(editor, workspace, scripted, {"OI_SAFE_MODE": "ask", "OLLAMA_HOST": local_models.base_url})
     editor.say("Clean up.")
     editor.until_screen("● proposed")
     editor.command("Oi scan")
@@ -212,6 +226,13 @@ def test_the_words_about_a_whole_chat(
     asked = scripted.requests[-1].json
     assert asked["model"] == "gpt-4o-mini"
     assert "Wait for ever." not in json.dumps(asked["messages"])
+    editor.command("Oi model")
+    editor.until_screen("1: ollama_chat/llama3.2:3b · local")
+    editor.tmux.type("1")
+    editor.tmux.keys("Enter")
+    editor.until_screen("ollama_chat/llama3.2:3b answers.")
+    editor.say("And you?")
+    editor.until_chat("I am local.")
     editor.command("Oi settings llm.max_output 1234")
     editor.until_screen("max_output is 1234")
     editor.command("Oi settings llm.max_output")
@@ -238,11 +259,14 @@ def test_what_the_sandbox_stopped_is_allowed(
         editor.until_chat("Well.")
         editor.command("wincmd k")
         editor.press("[[")
-        assert editor.eval("table.concat(vim.fn.getcompletion('Oi allow ', 'cmdline'))") == str(file.parent)
         editor.press(",p")
         editor.until_screen(f"Allow writing to {file.parent}")
         editor.look("what may be allowed")
-        editor.tmux.type("1")
+        editor.tmux.keys("Enter")
+        editor.normal()
+        editor.tmux.type(":Oi allow ")
+        editor.tmux.keys("Tab")
+        editor.until_screen(f":Oi allow {file.parent}")
         editor.tmux.keys("Enter")
         editor.until_chat("its variables are gone then")
         editor.command("Oi run")

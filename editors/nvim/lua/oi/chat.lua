@@ -72,6 +72,14 @@ local function listen(chat)
       forget(chat)
     end,
   })
+  vim.api.nvim_create_autocmd("QuitPre", {
+    group = group,
+    buffer = chat.bufnr,
+    callback = function()
+      require("oi.input").close(chat)
+    end,
+    desc = "A chat that is the last window ends Neovim",
+  })
   vim.api.nvim_create_autocmd("BufWinEnter", {
     group = group,
     buffer = chat.bufnr,
@@ -98,8 +106,16 @@ local function begin(bufnr, root, client_id)
   local uri = vim.uri_from_bufnr(bufnr)
   local chat = { bufnr = bufnr, uri = uri, root = root, client_id = client_id, blocks = {} } ---@type oi.Chat
   chats[bufnr] = chat
+  if vim.startswith(uri, SCHEME) then
+    vim.bo[bufnr].buftype = "nofile"
+    vim.bo[bufnr].bufhidden = "hide"
+    vim.bo[bufnr].swapfile = false
+  end
   if vim.bo[bufnr].filetype ~= "markdown" then
-    vim.bo[bufnr].filetype = "markdown"
+    vim.api.nvim_buf_call(bufnr, function()
+      -- Neovim 0.12 complains where there is no parser for it; the chat is there all the same.
+      vim.cmd("silent! setlocal filetype=markdown")
+    end)
   end
   require("oi.colours").look(chat)
   require("oi.keys").chat(chat)
@@ -130,9 +146,6 @@ function M.new(root)
   made = made + 1
   local bufnr = vim.api.nvim_create_buf(true, false)
   vim.api.nvim_buf_set_name(bufnr, ("%s%d.oi.md"):format(SCHEME, made))
-  vim.bo[bufnr].buftype = "nofile"
-  vim.bo[bufnr].bufhidden = "hide"
-  vim.bo[bufnr].swapfile = false
   return begin(bufnr, root, beside and beside.id or nil)
 end
 

@@ -8,10 +8,29 @@ M.NAME = "oi"
 
 ---@alias oi.Answered fun(result: any, problem: string?)
 
+---What fits on the line that Neovim has for messages: after more it would wait for Enter, and what streams in with it.
+---@param said string
+---@return string
+local function fitting(said)
+  if not said:find("\n") and vim.fn.strdisplaywidth(said) <= vim.v.echospace then
+    return said
+  end
+  require("vim.lsp.log").warn(said)
+  local rest = " … :Oi log"
+  local first = said:match("^[^\n]*")
+  return vim.fn.printf(("%%.%dS"):format(math.max(10, vim.v.echospace - vim.fn.strdisplaywidth(rest))), first) .. rest
+end
+
+---Say something soon: an error that is told within a command is one of that command's.
 ---@param text string
 ---@param level? integer
 function M.say(text, level)
-  vim.notify("oi: " .. text, level or vim.log.levels.INFO)
+  vim.schedule(function()
+    local said = "oi: " .. text
+    local source = debug.getinfo(vim.notify, "S").source
+    local is_neovims_own = source:match("^@vim/") or not source:match("^@")
+    vim.notify(is_neovims_own and fitting(said) or said, level or vim.log.levels.INFO)
+  end)
 end
 
 ---@param text string
@@ -85,7 +104,6 @@ function M.config()
     name = M.NAME,
     cmd = options.cmd,
     filetypes = options.filetypes,
-    root_markers = options.root_markers,
     capabilities = capabilities,
     init_options = {
       oi = { protocolVersion = protocol.version, shows = "documents" },

@@ -1,4 +1,4 @@
--- The colours of a chat: treesitter's, but in a long chat that is being written where Neovim would parse each piece of it
+-- The colours of a chat: treesitter's, but in a long chat that is being written where Neovim would parse each piece
 -- before it takes a key (0.10).
 local M = {}
 

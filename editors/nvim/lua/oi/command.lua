@@ -11,7 +11,8 @@ local M = {}
 
 ---@class oi.Subcommand
 ---@field run fun(words: string[], given: oi.Given)
----@field complete? fun(words: string[]): string[]
+---@field takes? string[] What its first word may be, if there is one; nil: anything.
+---@field complete? fun(words: string[]): string[] Where that is not all of it.
 ---@field desc string
 
 ---@return oi.Chat?
@@ -41,6 +42,17 @@ end
 ---@return boolean
 local function is_file(bufnr)
   return not require("oi.chat").get(bufnr) and vim.b[bufnr].oi_chat == nil and vim.bo[bufnr].buftype == ""
+end
+
+---Whether a buffer can be told of; if not, it is said why.
+---@param bufnr integer
+---@return boolean
+local function is_named(bufnr)
+  local named = vim.api.nvim_buf_get_name(bufnr) ~= ""
+  if not named then
+    client.complain("This buffer has no name; :file {name} gives it one.")
+  end
+  return named
 end
 
 ---Have a chat there that the server has framed, so that what is run and asked in a file goes into it.
@@ -73,6 +85,9 @@ end
 ---@param argument table<string, any>
 local function in_file(given, name, argument)
   local bufnr = vim.api.nvim_get_current_buf()
+  if not is_named(bufnr) then
+    return
+  end
   argument.uri, argument.range = vim.uri_from_bufnr(bufnr), range_of(given)
   with_chat(name == "oi.selection.ask", function(chat)
     argument.sessionId = chat.state and chat.state.sessionId or nil
@@ -115,19 +130,21 @@ local sub = M.subcommands
 
 sub.chat = {
   desc = "Open the chat of this tab, or close its window",
+  takes = {},
   run = function()
     local chats, window = require("oi.chat"), require("oi.window")
-    local chat = chats.current()
-    if chat and window.find(chat) and vim.api.nvim_get_current_win() == window.find(chat) then
+    local chat, here = chats.current(), vim.api.nvim_get_current_buf()
+    if chat and (here == chat.bufnr or here == chat.input) then
       window.hide(chat)
-      return
+    else
+      window.show(chat or chats.new(), { enter = true })
     end
-    window.show(chat or chats.new(), { enter = true })
   end,
 }
 
 sub.new = {
   desc = "Begin another chat in this tab",
+  takes = {},
   run = function()
     local chats, window = require("oi.chat"), require("oi.window")
     local before = chats.current()
@@ -158,6 +175,7 @@ sub.send = {
 
 sub.stop = {
   desc = "Stop what goes on; variables are kept",
+  takes = {},
   run = function()
     local bufnr = vim.api.nvim_get_current_buf()
     if is_file(bufnr) and require("oi.edits").stop(bufnr) then
@@ -172,6 +190,7 @@ sub.stop = {
 
 sub.run = {
   desc = "Run the block at the cursor; in a file, the line, the selection or all (:%Oi run)",
+  takes = {},
   run = function(_, given)
     local bufnr = vim.api.nvim_get_current_buf()
     if is_file(bufnr) then
@@ -188,6 +207,7 @@ sub.run = {
 
 sub.reject = {
   desc = "Do not run the block at the cursor",
+  takes = {},
   run = function()
     local chat = chat_or_say()
     if chat then
@@ -198,6 +218,7 @@ sub.reject = {
 
 sub.scan = {
   desc = "Scan the block that waits, as it stands",
+  takes = {},
   run = function()
     local chat = chat_or_say()
     local id = chat and require("oi.blocks").waiting(chat)
@@ -224,6 +245,7 @@ sub.allow = {
 
 sub.diff = {
   desc = "What was edited in the block at the cursor",
+  takes = {},
   run = function()
     local chat = chat_or_say()
     if chat then
@@ -280,6 +302,9 @@ sub.edit = {
       client.say("Edits are for files.")
       return
     end
+    if not is_named(bufnr) then
+      return
+    end
     asked("Edit: ", words, function(text)
       require("oi.edits").ask(bufnr, text, range_of(given))
     end)
@@ -289,9 +314,7 @@ sub.edit = {
 for name, act in pairs({ accept = "oi.edit.accept", dismiss = "oi.edit.reject" }) do
   sub[name] = {
     desc = name == "accept" and "Accept the hunk at the cursor, or all of them" or "Reject the hunk, or all of them",
-    complete = function()
-      return { "all" }
-    end,
+    takes = { "all" },
     run = function(words)
       local edits = require("oi.edits")
       if words[1] == "all" then
@@ -306,9 +329,7 @@ end
 for name, desc in pairs(require("oi.more").DESCRIPTIONS) do
   sub[name] = {
     desc = desc,
-    complete = function(words)
-      return require("oi.more").complete(name, words)
-    end,
+    takes = require("oi.more").TAKES[name],
     run = function(words)
       require("oi.more")[name](words, chat_or_say)
     end,
@@ -322,6 +343,11 @@ function M.run_words(words, given)
   local found = sub[name]
   if not found then
     client.complain(("There is no :Oi %s; :Oi <Tab> lists what there is."):format(name))
+    return
+  end
+  if found.takes and words[1] and not vim.tbl_contains(found.takes, words[1]) then
+    local takes = #found.takes > 0 and ("%s, not %s"):format(table.concat(found.takes, " or "), words[1])
+    client.complain((":Oi %s takes %s."):format(name, takes or "no words"))
     return
   end
   config.get()
@@ -338,14 +364,18 @@ end
 ---@param at integer
 ---@return string[]
 function M.complete(lead, line, at)
-  local before = line:sub(1, at):gsub("^.-Oi!?%s*", "", 1)
+  local before = line:sub(1, at):gsub("^.-Oi%s*", "", 1)
   local words = vim.split(before, "%s+", { trimempty = true })
   local offers ---@type string[]
   if #words == 0 or (#words == 1 and lead ~= "") then
     offers = vim.tbl_keys(sub)
   else
     local found = sub[table.remove(words, 1)]
-    offers = found and found.complete and found.complete(words) or {}
+    if found and found.complete then
+      offers = found.complete(words)
+    else
+      offers = found and #words + (lead == "" and 1 or 0) == 1 and vim.deepcopy(found.takes) or {}
+    end
   end
   table.sort(offers)
   return vim.tbl_filter(function(offer)

@@ -329,9 +329,13 @@ end
 
 ---@param name "oi.edit.accept"|"oi.edit.reject"
 function M.decide_all(name)
-  for _, edit in ipairs(of_buffer(vim.api.nvim_get_current_buf())) do
+  local found = of_buffer(vim.api.nvim_get_current_buf())
+  for _, edit in ipairs(found) do
     command(edit, name)
     decided(edit)
+  end
+  if #found == 0 then
+    client.say("There is no edit in this buffer.")
   end
 end
 

@@ -98,7 +98,7 @@ local function check_editor()
   else
     vim.health.error("Neovim 0.10 or later is needed.")
   end
-  if pcall(vim.treesitter.language.add, "markdown") then
+  if pcall(vim.treesitter.language.inspect, "markdown") then
     vim.health.ok("The Markdown parser is there.")
   else
     vim.health.warn("There is no treesitter parser for Markdown: chats have plain colours.")

@@ -200,6 +200,15 @@ function M.open(chat, above)
   M.show(chat)
 end
 
+---Close the input in this tab.
+---@param chat oi.Chat
+function M.close(chat)
+  local window = M.window(chat)
+  if window then
+    pcall(vim.api.nvim_win_close, window, true)
+  end
+end
+
 ---Say what the input is for now.
 ---@param chat oi.Chat
 function M.show(chat)

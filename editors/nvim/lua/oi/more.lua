@@ -16,20 +16,19 @@ M.DESCRIPTIONS = {
   image = "Show the image at the cursor",
 }
 
-local CHOICES = {
+---What their first word may be, where not anything.
+---@type table<string, string[]>
+M.TAKES = {
   export = { "json", "notebook", "markdown", "script" },
   kernel = { "interrupt", "restart" },
   undo = { "files" },
+  log = {},
+  doctor = {},
+  changes = {},
+  image = {},
 }
 
 ---@alias oi.FindChat fun(): oi.Chat?
-
----@param name string
----@param words string[]
----@return string[]
-function M.complete(name, words)
-  return #words <= 1 and vim.deepcopy(CHOICES[name]) or {}
-end
 
 ---A client for what is about no chat.
 ---@return any?
@@ -41,6 +40,24 @@ local function any_client()
   return client.attach(vim.api.nvim_get_current_buf())
 end
 
+---Have the person choose; an empty list would be one more thing to close.
+---@generic T
+---@param items T[]
+---@param none string What is said where there is nothing to choose.
+---@param options table<string, any> Of `vim.ui.select`.
+---@param act fun(item: T)
+local function pick(items, none, options, act)
+  if #items == 0 then
+    client.say(none)
+    return
+  end
+  vim.ui.select(items, options, function(item)
+    if item then
+      act(item)
+    end
+  end)
+end
+
 ---@param words string[]
 function M.history(words)
   local connected = any_client()
@@ -49,7 +66,8 @@ function M.history(words)
   end
   local query = table.concat(words, " ")
   local function choose(stored)
-    vim.ui.select(stored, {
+    local none = query == "" and "No conversation is stored." or ("No conversation has %s."):format(query)
+    pick(stored, none, {
       prompt = "Conversations",
       kind = "oi.history",
       format_item = function(item)
@@ -57,9 +75,7 @@ function M.history(words)
         return ("%s  %s (%d)"):format(item.updatedAt:sub(1, 10), title, item.length)
       end,
     }, function(chosen)
-      if chosen then
-        M.open_stored(chosen.conversationId)
-      end
+      M.open_stored(chosen.conversationId)
     end)
   end
   if query == "" then
@@ -141,7 +157,7 @@ function M.model(words)
     "oi.models.catalog",
     {},
     client.or_complain(function(result)
-      vim.ui.select(result.models, {
+      pick(result.models, "No provider with a key, nor a server on this machine, lists models: name one.", {
         prompt = "Models",
         kind = "oi.model",
         format_item = function(item)
@@ -149,9 +165,7 @@ function M.model(words)
           return item.model .. (item["local"] and " · local" or "") .. window
         end,
       }, function(item)
-        if item then
-          choose(item.model, item.apiBase)
-        end
+        choose(item.model, item.apiBase)
       end)
     end)
   )

@@ -37,17 +37,22 @@ function M.dress(window)
   end)
 end
 
+---Columns that a chat needs for what is told at its blocks.
+local NEEDED = 40
+
 ---@return integer
 local function wanted_width()
   local width = config.get().width
-  return math.max(20, math.floor(width < 1 and vim.o.columns * width or width))
+  local wanted = math.floor(width < 1 and vim.o.columns * width or width)
+  return math.max(20, math.min(math.max(wanted, NEEDED), vim.o.columns - 12))
 end
 
----A smaller screen leaves nothing of the last window.
+---A smaller screen leaves nothing of the last window, and a larger one gives all that it has more to that.
 local function refit()
   for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
     local chat = require("oi.chat").get(vim.api.nvim_win_get_buf(window))
-    if chat and vim.api.nvim_win_get_width(window) < 20 then
+    local width = vim.api.nvim_win_get_width(window)
+    if chat and math.min(width, vim.o.columns - width) < 20 then
       vim.api.nvim_win_set_width(window, wanted_width())
       if vim.api.nvim_win_get_cursor(window)[1] == vim.api.nvim_buf_line_count(chat.bufnr) then
         vim.api.nvim_win_call(window, function()
@@ -115,19 +120,23 @@ function M.show(chat, given)
     window = open(chat, enter)
     M.dress(window)
     vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(chat.bufnr), 0 })
-    require("oi.input").open(chat, window)
   end
+  require("oi.input").open(chat, window)
   if enter then
     vim.api.nvim_set_current_win(require("oi.input").window(chat) or window)
   end
   return window
 end
 
----Close the windows of a chat in this tab.
+---Close the windows of a chat in this tab, where there is another one.
 ---@param chat oi.Chat
 function M.hide(chat)
   local window = M.find(chat)
-  if window and #vim.api.nvim_tabpage_list_wins(0) > 1 then
+  local others = vim.tbl_filter(function(each)
+    local bufnr = vim.api.nvim_win_get_buf(each)
+    return bufnr ~= chat.bufnr and bufnr ~= chat.input
+  end, vim.api.nvim_tabpage_list_wins(0))
+  if window and #others > 0 then
     pcall(vim.api.nvim_win_close, window, false)
   end
 end
