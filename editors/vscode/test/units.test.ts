@@ -4,16 +4,17 @@ import * as path from "node:path";
 import { after, test } from "node:test";
 import * as esbuild from "esbuild";
 import { chromium } from "playwright-core";
+import type { Code as CodeType } from "../src/panel/code.ts";
 import type { Conversation as ConversationType } from "../src/panel/conversation.ts";
 import type { Markdown as MarkdownType } from "../src/panel/markdown.ts";
-import type { Lines as LinesType } from "../src/panel/output.ts";
+import type { Lines as LinesType, Output as OutputType } from "../src/panel/output.ts";
 import { CHROMIUM, FLAGS } from "./panel.ts";
 import { HERE } from "./workbench.ts";
 
 const bundle = await esbuild.build({
   stdin: {
-    contents: `export { Markdown } from "./markdown.js"; export { Lines } from "./output.js";
-      export { Conversation } from "./conversation.js";`,
+    contents: `export { Markdown } from "./markdown.js"; export { Lines, Output } from "./output.js";
+      export { Conversation } from "./conversation.js"; export { Code } from "./code.js";`,
     resolveDir: path.join(HERE, "src", "panel"),
   },
   bundle: true,
@@ -21,15 +22,20 @@ const bundle = await esbuild.build({
   format: "iife",
   globalName: "parts",
 });
-const browser = await chromium.launch({ executablePath: CHROMIUM ?? "", args: FLAGS });
+// As it is where a screen reader runs.
+const args = [...FLAGS, "--force-renderer-accessibility"];
+const browser = await chromium.launch({ executablePath: CHROMIUM ?? "", args });
 after(() => browser.close());
 const page = await browser.newPage();
+await page.addStyleTag({ path: path.join(HERE, "src", "panel", "style.css") });
 await page.evaluate("globalThis.acquireVsCodeApi = () => ({ postMessage() {}, getState() {}, setState() {} })");
 await page.evaluate(`${bundle.outputFiles[0]?.text ?? ""}; globalThis.parts = parts;`);
 
 interface Parts {
   Markdown: typeof MarkdownType;
   Lines: typeof LinesType;
+  Output: typeof OutputType;
+  Code: typeof CodeType;
   Conversation: typeof ConversationType;
 }
 declare const parts: Parts;
@@ -61,6 +67,79 @@ test("Markdown that arrives in pieces is drawn as if it had come at once", async
     assert.deepEqual(different, [], text);
   }
 });
+
+const PYTHON = `@wraps(f)
+def a(x: int) -> str:
+    """It says
+    so."""
+    return f"{x!r} and" + '''more
+    of it'''  # why
+
+class B(A): pass
+`;
+
+test("code that arrives in pieces looks as if it had come at once", async () => {
+  for (const [language, code] of [
+    ["python", PYTHON],
+    ["shell", 'for a in *; do\n  echo "$a\n  b" # why\ndone'],
+    ["unknown", "a\n\nb"],
+  ] as const) {
+    const same = await page.evaluate(
+      ([language, whole]) => {
+        const drawn = (pieces: string[]) => {
+          const code = new parts.Code(language);
+          pieces.forEach((piece, index) => code.show(piece, index === pieces.length - 1));
+          return new XMLSerializer().serializeToString(code.element);
+        };
+        const prefixes = Array.from(whole, (_, at) => whole.slice(0, at + 1));
+        return [drawn(prefixes) === drawn([whole]), drawn(["another", whole]) === drawn([whole])];
+      },
+      [language, code] as const,
+    );
+    assert.deepEqual(same, [true, true], code);
+  }
+});
+
+/** Have something grow to so many lines, a few at a time. Answers whether its first word was drawn once, how many nodes came
+ * and went at most at a time, and what of it is copied. */
+async function grown([kind, lines]: ["code" | "markdown" | "output", string[]]): Promise<[boolean, number, string]> {
+  const shown = { code: new parts.Code("python"), markdown: new parts.Markdown(), output: new parts.Output() }[kind];
+  document.body.replaceChildren(shown.element);
+  let most = 0;
+  const watch = new MutationObserver((changes) => {
+    const nodes = changes.map(({ addedNodes, removedNodes }) => addedNodes.length + removedNodes.length);
+    most = Math.max(
+      most,
+      nodes.reduce((sum, count) => sum + count),
+    );
+  });
+  watch.observe(document.body, { childList: true, subtree: true });
+  let so = kind === "markdown" ? "```python\n" : "";
+  let first: Node | null = null;
+  for (let at = 0; at < lines.length; at += 5) {
+    so += lines.slice(at, at + 5).join("");
+    shown.show(so, at + 5 >= lines.length);
+    first ??= document.createTreeWalker(shown.element, NodeFilter.SHOW_TEXT).nextNode();
+    await Promise.resolve(); // What was drawn is told by then.
+  }
+  const pages = shown.element.querySelector(".page")?.parentElement;
+  if (pages) getSelection()?.selectAllChildren(pages);
+  return [first?.isConnected === true, most, getSelection()?.toString() ?? ""];
+}
+
+for (const kind of ["code", "markdown", "output"] as const) {
+  test(`${kind} that grows is drawn once, by its new lines; all of it is copied and read aloud`, async () => {
+    const lines = Array.from({ length: 500 }, (_, at) => `value_${at} = f(${at}, "text")\n`);
+    const [isFirstThere, most, copied] = await page.evaluate(grown, [kind, lines] as ["code", string[]]);
+    assert.ok(isFirstThere);
+    assert.ok(most < 200, `${most} nodes came and went at a time`);
+    assert.equal(copied.trimEnd(), lines.join("").trimEnd());
+    const session = await page.context().newCDPSession(page);
+    const { nodes } = await session.send("Accessibility.getFullAXTree");
+    const read = nodes.filter(({ role }) => role?.value === "StaticText").map(({ name }) => String(name?.value));
+    for (const line of [0, 250, 499]) assert.ok(read.join("").includes(`value_${line} = f`), `line ${line}`);
+  });
+}
 
 test("a carriage return covers what was before, wherever the text is cut", async () => {
   const text = "10%\r20%\r100%\nabc\rX\r\nlast\rLA";

@@ -11,7 +11,7 @@ import { noteRow, pictureRow, reasoningRow } from "./results.js";
 
 /** Rows on a page. */
 const PAGE = 20;
-/** Milliseconds of a frame that drawing may take; what is left is drawn in the next one. */
+/** Milliseconds that drawing may take at a time; what is left is drawn in the next frame. */
 const SLICE = 12;
 
 export class Transcript {
@@ -127,12 +127,8 @@ export class Transcript {
     this.scheduled = true;
     requestAnimationFrame(() => {
       this.scheduled = false;
-      const until = performance.now() + SLICE;
-      this.draw(
-        (row) => this.isNear(row),
-        () => performance.now() < until,
-      );
-      if (this.dirty.size > 0) this.drawRest();
+      if (!this.draw((row) => this.isNear(row))) this.schedule();
+      else if (this.dirty.size > 0) this.drawRest();
     });
   }
 
@@ -140,25 +136,22 @@ export class Transcript {
   private drawRest(): void {
     if (this.idles) return;
     this.idles = true;
-    requestIdleCallback((deadline) => {
+    requestIdleCallback(() => {
       this.idles = false;
-      this.draw(
-        () => true,
-        () => deadline.timeRemaining() > 0,
-      );
+      if (!this.draw(() => true)) this.drawRest();
     });
   }
 
-  /** Draw those of the rows that are to be drawn, the last ones first: they are what one looks at. */
-  private draw(isMeant: (row: Row) => boolean, hasTime: () => boolean): void {
+  /** Draw those of the rows that are to be drawn, the last ones first: they are what one looks at. Answers whether the
+   * time was enough. */
+  private draw(isMeant: (row: Row) => boolean): boolean {
+    const until = performance.now() + SLICE;
     for (const row of [...this.dirty].reverse().filter(isMeant)) {
-      if (!hasTime()) {
-        this.schedule();
-        return;
-      }
+      if (performance.now() > until) return false;
       this.dirty.delete(row);
       row.update();
     }
+    return true;
   }
 
   private isNear({ element }: Row): boolean {
