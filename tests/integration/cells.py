@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from oi_engine.computer.repl import ReplRuntime
 from oi_engine.computer.runtime import ActiveLine, Finished, InputRequest, InputTaken, RunEvent, Text
@@ -91,3 +91,15 @@ async def stop(runtime: ReplRuntime, code: str, text: str) -> tuple[bool, Said]:
             await cell.aclose()
             return False, Said()
         return True, await rest(cell)
+
+
+def joined(events: Iterable[RunEvent]) -> list[RunEvent]:
+    """The events, the text of one line in one: on a busy machine a line may come in two pieces."""
+    found: list[RunEvent] = []
+    for event in events:
+        last = found[-1] if found else None
+        if isinstance(event, Text) and isinstance(last, Text) and evolve(last, text=event.text) == event:
+            found[-1] = evolve(last, text=last.text + event.text)
+        else:
+            found.append(event)
+    return found

@@ -29,6 +29,7 @@ from oi_engine.computer.runtime import (
     Text,
 )
 from oi_engine.errors import KernelFailed, UnknownInput
+from tests.integration.cells import joined
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -226,8 +227,7 @@ async def test_input(kernel: PythonKernel) -> None:
     code = "print('before')\nname = input('Name? ')\nprint('hi ' + name)"
     asks = InputRequest("Name? ")
     events = await ran_until(kernel, code, lambda event: event == asks, lambda: kernel.answer("Äda"))
-    said = [event for event in events if not isinstance(event, ActiveLine)]
-    assert said == [
+    assert joined(event for event in events if not isinstance(event, ActiveLine)) == [
         Text("before\n", line=1),
         Text("Name? "),
         asks,

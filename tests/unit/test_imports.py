@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,12 @@ DATA = "oi_engine/computer/drivers/"
 """Read as data and run elsewhere, in the language that is driven: the rules on imports and calls are not for it."""
 
 
+@cache
+def parsed(source: str) -> ast.Module:
+    """The tree of a module, which every rule looks at."""
+    return ast.parse(source)
+
+
 @frozen
 class Module:
     """One module of the project. ``known`` are the names of all modules beside it."""
@@ -87,7 +94,7 @@ class Module:
 
     @tree.default
     def _parsed(self) -> ast.Module:
-        return ast.parse(self.source, str(self.path))
+        return parsed(self.source)
 
     def at(self, node: ast.AST, words: str) -> str:
         return f"{self.path}:{getattr(node, 'lineno', 1)}: {words}"

@@ -8,6 +8,7 @@ import ctypes
 import os
 import socket
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -226,7 +227,8 @@ async def test_sockets_without_a_path_are_out_of_reach_too(place: Path) -> None:
 
 async def test_a_kernel_reaches_its_own_sockets_alone_and_cannot_change_where_we_connect(place: Path) -> None:
     async with kernel(place) as runtime:
-        said = await cell(runtime, "import os, glob; print(glob.glob('/tmp/oi-*'), glob.glob('/run/user/*/oi-*'))")
+        there = f"glob.glob({tempfile.gettempdir() + '/oi-*'!r}), glob.glob('/run/user/*/oi-*')"
+        said = await cell(runtime, f"import os, glob; print({there})")
         (folder,) = [part.strip("'[](), \n") for part in said.text.split() if "/oi-" in part]
         listed = await cell(runtime, f"print(sorted(os.listdir({folder!r})))")
         assert "connection.json" in listed.text
