@@ -81,8 +81,10 @@ def test_it_is_stopped_rejected_and_written_beside(
     editor.say("Print.")
     editor.until_screen("● proposed")
     editor.command("Oi reject")
-    editor.until_screen("● rejected")
     editor.until_chat("Two.")
+    editor.command("wincmd k")
+    editor.press("[[")
+    editor.until_screen("● rejected")
     coloured = editor.eval("vim.treesitter.highlighter.active[vim.fn.bufnr('oi-chat:///1.oi.md')] ~= nil")
     assert coloured == ("false" if isinstance(editor, NvimOldest) else "true"), "parsing it must not hold keys up"
     editor.command("wincmd h")
