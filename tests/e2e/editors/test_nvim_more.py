@@ -139,7 +139,7 @@ def test_a_file_is_attached_and_an_image_drawn_and_opened(
     replies += [Reply.tool_call("python", SHOWS), Reply.text("Well.")]
     editor.init = "vim.ui.open = function(path) opened = path end\n"
     terminal = GraphicsTerminal(editor)
-    terminal.name("tmux 3.3a")
+    terminal.name("kitty(0.27.1)")
     begin(editor, workspace, scripted)
     editor.command("wincmd h")
     editor.command("2Oi attach")
@@ -157,7 +157,7 @@ def test_a_file_is_attached_and_an_image_drawn_and_opened(
     editor.until(lambda: editor.eval("opened").endswith(".png"), "the image to be opened")
     assert Path(editor.eval("opened")).read_bytes() == image
 
-    editor.until(lambda: editor.eval("require('oi.graphics').terminal") == "tmux 3.3a", "the terminal to be known")
+    editor.until(lambda: editor.eval("require('oi.graphics').terminal") == "kitty(0.27.1)", "the terminal to be known")
     assert (editor.eval("require('oi.graphics').can()"), terminal.commands()) == ("false", [])
     terminal.name("kitty(0.48.2)")
     editor.command("doautocmd VimResume")

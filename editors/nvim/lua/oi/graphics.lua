@@ -235,12 +235,17 @@ function M.remove(number)
   end
 end
 
----Neovim ends: what is not sent by now need not be.
+---Neovim ends. Nothing is asked any more: the answer would be the shell's.
 function M.leave()
   for number in vim.spairs(live) do
-    write(deletion(number))
+    M.remove(number)
   end
-  M.reset()
+  for _, pieces in ipairs(queue) do
+    for piece in pieces do
+      write(piece)
+    end
+  end
+  queue, can, asked = {}, false, true
 end
 
 ---A colour scheme clears all groups.

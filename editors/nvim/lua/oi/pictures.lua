@@ -22,7 +22,7 @@ local CALM = 200
 ---@field rows integer
 
 ---@class oi.Pictures
----@field known table<string, oi.Picture|false> By address; false: it cannot be drawn.
+---@field known table<string, oi.Picture|false> By address; false: it cannot be drawn, or not yet.
 ---@field tries table<string, integer>
 ---@field drawn oi.Cells[] What was drawn as each mark.
 
@@ -82,7 +82,7 @@ end
 
 ---@param chat oi.Chat
 ---@param address string
----@return oi.Picture|false|nil
+---@return oi.Picture|false
 local function load(chat, address)
   local here = shown[chat.bufnr]
   if not address:match("%.png$") then
@@ -94,9 +94,10 @@ local function load(chat, address)
   if not png and tries < TRIES then
     here.tries[address] = tries
     vim.defer_fn(function()
+      here.known[address] = nil
       M.look(chat)
     end, 50 * 2 ^ tries)
-    return nil
+    return false
   end
   local width, height = size(png or "")
   local number = width and graphics.add(png, path)
@@ -172,10 +173,14 @@ end
 ---@param chat oi.Chat
 local function show(chat)
   local bufnr = chat.bufnr
+  local links = fences.pictures(bufnr)
+  if #links == 0 and not shown[bufnr] then
+    return
+  end
   local here = shown[bufnr] or { known = {}, tries = {}, drawn = {} }
   shown[bufnr] = here
   local linked, count = {}, 0
-  for _, link in ipairs(fences.pictures(bufnr)) do
+  for _, link in ipairs(links) do
     local address = link.address
     linked[address] = true
     if here.known[address] == nil then
