@@ -73,8 +73,7 @@ function registerCommands(context: vscode.ExtensionContext, { server, chat, view
     },
     tour: async () => {
       await view.focus();
-      await chat.begin({ model: "tour" });
-      const sessionId = await chat.session();
+      const sessionId = await chat.begin({ model: "tour" });
       await server.send("oi.chat.send", { sessionId, content: "Show me how this works." });
     },
     history: () => showHistory(server, chat),

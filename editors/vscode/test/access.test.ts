@@ -6,8 +6,14 @@ import { Panel, seen, until } from "./panel.ts";
 
 const AXE = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-const panel = await Panel.open({ machine: { "oi-lsp.model": "tour" } });
+const panel = await Panel.open({ machine: { "oi-lsp.model": "tour" }, first: "Open Interpreter: Take the Tour" });
 const tried = (name: string, body: (panel: Panel) => Promise<void>) => seen(name, panel, body);
+
+tried("the tour is there when it is the first that one asks for", async ({ frame }) => {
+  await frame.locator(".message.user", { hasText: "Show me how this works." }).waitFor();
+  await panel.proposed.getByRole("button", { name: "Reject" }).click();
+  await panel.rest();
+});
 
 tried("a whole round by keyboard alone", async ({ page, frame }) => {
   await panel.command("Open Interpreter: Focus the Chat");
@@ -39,6 +45,34 @@ tried("commands are offered while one types them", async ({ page, frame }) => {
   assert.match(await panel.field.inputValue(), /^%help/);
   await page.keyboard.press("Enter");
   await frame.locator(".note", { hasText: "Show these commands" }).waitFor();
+});
+
+tried("each button of the walkthrough does what it says, the first with no key", async ({ page }) => {
+  const titled = (title: string) => page.locator(".quick-input-widget", { hasText: title });
+  const step = (name: string) => page.locator(".getting-started-step", { hasText: name });
+  const leave = async (title: string) => {
+    await titled(title).waitFor();
+    await page.keyboard.press("Escape");
+    await titled(title).waitFor({ state: "hidden" });
+  };
+  await panel.command("Welcome: Open Walkthrough...");
+  await page.locator(".quick-input-list [role=option]", { hasText: "the first minutes" }).first().click();
+  const tour = step("See how it works, with no key");
+  await tour.getByRole("button", { name: "Take the Tour" }).click();
+  await panel.proposed.getByRole("button", { name: "Reject" }).click();
+  await panel.rest();
+  await tour.and(page.locator(".done, :has(.codicon-getting-started-step-checked.complete)")).first().waitFor();
+  await panel.shot("walkthrough");
+  await step("Let a model answer").click();
+  await step("Let a model answer").getByRole("button", { name: "Set a Key" }).click();
+  await leave("Whose key?");
+  await step("Let a model answer").getByRole("button", { name: "Choose a Model" }).click();
+  await leave("Model");
+  await step("Work on your own files").click();
+  await step("Work on your own files").getByRole("button", { name: "Open a File" }).click();
+  await page.keyboard.press("Escape");
+  await step("Work on your own files").getByRole("button", { name: "Ask about the Selection" }).click();
+  await page.locator(".notification-toast", { hasText: "Open a file in an editor" }).waitFor();
 });
 
 const colour = () => panel.field.evaluate(() => document.documentElement.style.getPropertyValue("--token-keyword"));

@@ -13,7 +13,9 @@ const port = Number(process.env["PORT"] ?? 0) || 8123;
 const env = Object.fromEntries(
   Object.entries(process.env).filter((entry): entry is [string, string] => /_API_KEY$/.test(entry[0])),
 );
-const workbench = await Workbench.start({ home, port, env });
+// The folder may lie in a checkout, which is not what is tried.
+const user = { "git.openRepositoryInParentFolders": "never" };
+const workbench = await Workbench.start({ home, port, env, user });
 console.log(`VS Code with the extension: ${workbench.url}\nCtrl-C ends it.`);
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => void workbench.stop().then(() => process.exit(0)));

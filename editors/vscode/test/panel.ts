@@ -21,6 +21,7 @@ const FAILURES = path.join(HERE, "out", "failures");
 /** The first webview of a fresh profile takes seconds, and this machine may be busy. */
 const FIRST_TIME = 60_000;
 export const TIME = 30_000;
+const FOCUS = "Open Interpreter: Focus the Chat";
 
 export interface Wanted extends Partial<Options> {
   /** Files of the workspace, by path. */
@@ -29,6 +30,8 @@ export interface Wanted extends Partial<Options> {
   prepare?: (page: Page) => Promise<void>;
   /** Whether to wait until the server is there (the default). */
   waits?: boolean;
+  /** The command that shows the panel for the first time. */
+  first?: string;
 }
 
 export class Panel {
@@ -48,7 +51,7 @@ export class Panel {
   }
 
   /** The panel, shown; it is closed after the tests of this file. */
-  static async open({ files = {}, prepare, waits = true, ...options }: Wanted = {}): Promise<Panel> {
+  static async open({ files = {}, prepare, waits = true, first = FOCUS, ...options }: Wanted = {}): Promise<Panel> {
     const home = fs.mkdtempSync(path.join(os.tmpdir(), "oi-vscode-"));
     const workbench = await Workbench.start({ home, ...options });
     writeAll(workbench.workspace, files);
@@ -59,7 +62,7 @@ export class Panel {
     after(() => panel.close());
     await prepare?.(page);
     await page.goto(workbench.url);
-    await panel.show(waits);
+    await panel.show(waits, first);
     return panel;
   }
 
@@ -84,9 +87,9 @@ export class Panel {
   }
 
   /** Have the panel in front, with a session. */
-  async show(waits = true): Promise<void> {
+  async show(waits = true, command = FOCUS): Promise<void> {
     await this.page.locator(".monaco-workbench").waitFor({ timeout: FIRST_TIME });
-    await this.command("Open Interpreter: Focus the Chat");
+    await this.command(command);
     await this.field.waitFor({ timeout: FIRST_TIME });
     if (waits) await this.frame.locator(".model:not([hidden])").waitFor({ timeout: FIRST_TIME });
   }

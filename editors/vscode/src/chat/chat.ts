@@ -7,6 +7,8 @@ const LAST = "oi-lsp.session";
 
 export class Chat implements vscode.Disposable {
   private current: string | undefined;
+  /** The last one that was to be shown. */
+  private wanted: string | undefined;
   private opening: Promise<SessionOpenResult> | undefined;
   private readonly opened = new vscode.EventEmitter<SessionOpenResult>();
   private readonly changed = new vscode.EventEmitter<SessionState | undefined>();
@@ -59,7 +61,7 @@ export class Chat implements vscode.Disposable {
 
   /** Show the session again as it is now. */
   async present(): Promise<SessionOpenResult> {
-    return this.open(this.current ?? this.context.workspaceState.get<string>(LAST));
+    return this.open(this.wanted ?? this.context.workspaceState.get<string>(LAST));
   }
 
   /** Show another session, or a stored conversation, which is opened. */
@@ -86,11 +88,15 @@ export class Chat implements vscode.Disposable {
   }
 
   private async open(id: string | undefined): Promise<SessionOpenResult> {
+    this.wanted = id;
     const opening = (this.opening = this.read(id));
     try {
       const opened = await opening;
+      // Another one was asked for meanwhile: that one is shown, whichever is answered first.
+      const newest = this.opening as Promise<SessionOpenResult> | undefined;
+      if (newest !== undefined && newest !== opening) return await newest;
       // Nothing is waited for in between: what the server tells next is told after this.
-      this.current = opened.info.sessionId;
+      this.current = this.wanted = opened.info.sessionId;
       this.become(opened.state);
       this.opened.fire(opened);
       void this.context.workspaceState.update(LAST, this.current);
