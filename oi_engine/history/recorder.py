@@ -28,7 +28,7 @@ from oi_engine.history.storable import Cleaner
 from oi_engine.history.store import Conversation, Opened, Row, Store
 from oi_engine.messages import Chunk, Message, new_id
 from oi_engine.stream import Entry
-from oi_engine.transcript import Transcript
+from oi_engine.transcript import Transcript, is_told
 
 log = logging.getLogger(__name__)
 
@@ -95,10 +95,9 @@ class Recorder:
         """Take the next entry of the stream. Never waits."""
         self._queue.put(entry)
 
-    def describe(self, *, profile: str | None = None, model: str | None = None) -> None:
-        """Tell what has become known or has changed; it is stored with what comes next."""
-        changes = {"profile": profile, "model": model}
-        self._know(**{name: value for name, value in changes.items() if value is not None})
+    def describe(self, **known: Any) -> None:
+        """Tell what has become known or has changed (fields of ``Conversation``); it is stored with what comes next."""
+        self._know(**known)
 
     def flush(self) -> str:
         """Wait until all entries so far are written, or could not be. Answers ``problem``. Blocks: not for a loop."""
@@ -123,7 +122,9 @@ class Recorder:
     def _work(self, opened: Opened | None) -> None:
         for chunk in chunks(opened) if opened is not None else ():
             self._transcript.apply(chunk)
-        self._start = len(self._transcript.messages)
+        # A turn that had not ended is stored anew with what ends it.
+        cut_off = opened is not None and opened.conversation.under_way
+        self._start = self._transcript.turns[-1] if cut_off else len(self._transcript.messages)
         going = True
         while going:
             try:
@@ -147,9 +148,10 @@ class Recorder:
             self._set_aside()
         if not self._transcript.apply(chunk):
             return
-        self._start = min(self._start, len(self._transcript.messages))
+        told = is_told(chunk)
+        self._start = min(self._start, max(len(self._transcript.messages) - told, 0))
         self._changed = True
-        if chunk.type == "status":
+        if told or chunk.type == "status":
             self._due = time.monotonic()
         elif self._due is None:
             self._due = time.monotonic() + INTERVAL
@@ -201,17 +203,25 @@ class Recorder:
     def _rows(self) -> list[Row]:
         turns = set(self._transcript.turns)
         ended = self._transcript.messages
-        rows = [Row(self._cleaner.whole(ended[at]), begins_turn=at in turns) for at in range(self._start, len(ended))]
+        told = self._transcript.told
+        rows = [
+            Row(
+                self._cleaner.whole(ended[at]),
+                begins_turn=at in turns,
+                told=[self._cleaner.told(chunk) for chunk in told.get(at, ())],
+            )
+            for at in range(self._start, len(ended))
+        ]
         growing = self._transcript.open_message
         if growing is not None:
             rows.append(Row(self._cleaner.growing(growing), begins_turn=len(ended) in turns, complete=False))
         return rows
 
     def _named(self, rows: list[Row]) -> Conversation:
-        """The conversation with a title, by what is written now: the title of what was deleted is not written again."""
+        """The conversation as it is now, with a title by what is written now: that of what was deleted stays away."""
         known = self.conversation
         title = self._cleaner.text(known.title) or title_of(row.message for row in rows if row.complete)
-        return evolve(known, title=title)
+        return evolve(known, title=title, under_way=self._transcript.under_way)
 
     def _opened(self) -> Store:
         if self._store is None:

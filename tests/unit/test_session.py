@@ -45,6 +45,8 @@ async def test_the_chunks_are_the_documented_ones() -> None:
     await rig.session.idle()
     plain = []
     for chunk in rig.chunks:
+        if chunk.type == "command":
+            continue  # ours: that it runs, and how that ended
         found = chunk.to_dict()
         for added in ("id", "created_at", "parent"):
             found.pop(added, None)

@@ -1,10 +1,9 @@
 // The conversation on the screen: a row for each message, drawn when it comes near what is seen.
-import type { SessionOpenResult } from "../protocol.js";
-import type { App, Row } from "./app.js";
+import { act, type App, type Row } from "./app.js";
 import { Block } from "./block.js";
-import { post } from "./bridge.js";
+import { command, post } from "./bridge.js";
 import type { Item } from "./conversation.js";
-import { button, h, visible } from "./dom.js";
+import { button, h, shown, visible } from "./dom.js";
 import { Markdown } from "./markdown.js";
 import { noteRow, pictureRow, reasoningRow } from "./results.js";
 
@@ -22,6 +21,10 @@ export class Transcript {
     tabIndex: 0,
   });
   private readonly list = h("div", { class: "list" });
+  private readonly goOn = button("Continue", () => this.continue(), {
+    class: "go-on",
+    title: "Ask the model to go on from here",
+  });
   private readonly rows = new Map<string, Row>();
   private readonly near = new Set<Row>();
   private readonly dirty = new Set<Row>();
@@ -36,24 +39,22 @@ export class Transcript {
       const { scrollHeight, scrollTop, clientHeight } = this.element;
       this.pinned = scrollHeight - scrollTop - clientHeight < NEAR;
     });
-    this.element.append(this.list);
+    this.element.append(this.list, this.goOn);
     // Pictures have no size before they are there.
     const resized = new ResizeObserver(() => this.follow());
     resized.observe(this.element);
     resized.observe(this.list);
   }
 
-  /** Show the conversation from its beginning. */
-  load({ messages }: SessionOpenResult): void {
+  /** Show nothing yet of another conversation. */
+  begin(): void {
     this.watch.disconnect();
     this.rows.clear();
     this.near.clear();
     this.dirty.clear();
     this.list.replaceChildren();
     this.pinned = true;
-    this.app.conversation.items.forEach((item) => this.add(item));
-    if (messages.length === 0) this.list.append(welcome());
-    this.follow();
+    if (this.app.conversation.isEmpty) this.list.append(welcome());
   }
 
   add(item: Item): void {
@@ -71,6 +72,7 @@ export class Transcript {
     this.ofElement.set(row.element, row);
     this.list.append(row.element);
     this.watch.observe(row.element);
+    if (item.type === "error") this.refresh();
   }
 
   change(item: Item): void {
@@ -92,8 +94,10 @@ export class Transcript {
     row.element.remove();
   }
 
-  /** The state has changed, which the last blocks show. */
+  /** The state has changed, which the last blocks show, and whether there is a turn to go on with that failed. */
   refresh(): void {
+    const failed = this.app.conversation.items.findLast(({ turn }) => turn !== undefined)?.type === "error";
+    shown(this.goOn, failed && this.app.state?.state === "idle");
     const blocks = [...this.rows.values()].filter((row) => row instanceof Block).slice(-3);
     blocks.forEach((row) => this.touch(row));
   }
@@ -108,6 +112,11 @@ export class Transcript {
     row.update();
     row.focus();
     return true;
+  }
+
+  private continue(): void {
+    const { sessionId } = this.app;
+    act(this.app, () => command("oi.chat.send", { sessionId, content: "Continue." }));
   }
 
   private blockOf(item: Item): Block | undefined {
@@ -209,7 +218,7 @@ function assistantRow(item: Item): Row {
 }
 
 function errorRow(item: Item): Row {
-  const element = h("div", { class: "message error", role: "alert" });
+  const element = h("div", { class: "message error", role: item.replayed ? "note" : "alert" });
   return { element, update: () => element.replaceChildren(...visible(item.text)) };
 }
 
