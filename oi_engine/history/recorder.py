@@ -1,9 +1,9 @@
 """Writes a session's stream into the store as it comes, from a thread of its own.
 
 The event loop hands entries over and never waits. The thread folds them as everybody does (``Transcript``) and writes
-what has changed since it last did: after ``INTERVAL`` at most, at once where a turn ends, and on ``close``. A message
-that is being written is stored as far as it has come. So however a process ends, what was said more than a second ago
-is in the store.
+what has changed since it last did: at once, but for entries that come within ``INTERVAL`` of the last write, which wait
+until that is over, and not where a turn ends. ``close`` writes the rest. A message that is being written is stored as
+far as it has come. So however a process ends, what was said more than a second ago is in the store.
 
 What cannot be written (a full disk, a lock that does not come free) stays to be written and is tried again; ``problem``
 says so meanwhile.
@@ -33,7 +33,7 @@ from oi_engine.transcript import Transcript, is_told
 log = logging.getLogger(__name__)
 
 INTERVAL = 0.25
-"""Seconds that an entry waits to be written together with others."""
+"""Seconds between two writes, so that entries that come fast are written together."""
 RETRY = 5.0
 """Seconds until a write is tried again that has failed."""
 TITLE = 60
@@ -82,6 +82,7 @@ class Recorder:
         self._start = 0
         self._changed = False
         self._due: float | None = None
+        self._written = 0.0
         self._store: Store | None = None
         self._closed = False
         self._thread = threading.Thread(
@@ -154,7 +155,7 @@ class Recorder:
         if told or chunk.type == "status":
             self._due = time.monotonic()
         elif self._due is None:
-            self._due = time.monotonic() + INTERVAL
+            self._due = max(self._written + INTERVAL, time.monotonic())
 
     def _set_aside(self) -> None:
         """What comes before a reset is kept as a conversation of its own."""
@@ -174,6 +175,7 @@ class Recorder:
     def _write(self) -> None:
         """Write what has changed. Where that fails, nothing is lost: it has still changed."""
         self._due = None
+        self._written = time.monotonic()
         if not self._changed or not (self._revision or self._transcript.messages or self._transcript.open_message):
             return
         try:
