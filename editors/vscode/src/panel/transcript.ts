@@ -32,12 +32,16 @@ export class Transcript {
   private readonly watch: IntersectionObserver;
   private scheduled = false;
   private pinned = true;
+  private lastTop = 0;
 
   constructor(private readonly app: App) {
     this.watch = new IntersectionObserver((seen) => this.see(seen), { root: this.element, rootMargin: "800px 0px" });
     this.element.addEventListener("scroll", () => {
       const { scrollHeight, scrollTop, clientHeight } = this.element;
-      this.pinned = scrollHeight - scrollTop - clientHeight < NEAR;
+      // What has grown since is no reason to stay behind: somebody who wants to stay scrolls up.
+      const isUp = scrollTop < this.lastTop;
+      this.lastTop = scrollTop;
+      this.pinned = scrollHeight - scrollTop - clientHeight < NEAR || (this.pinned && !isUp);
     });
     this.element.append(this.list, this.goOn);
     // Pictures have no size before they are there.
@@ -108,8 +112,8 @@ export class Transcript {
     const item = proposal && this.app.conversation.proposed(proposal.id);
     const row = item && this.rows.get(item.id);
     if (!(row instanceof Block)) return false;
-    row.element.scrollIntoView({ block: "nearest" });
     row.update();
+    row.element.scrollIntoView({ block: "nearest" });
     row.focus();
     return true;
   }
