@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
-from attrs import evolve
+from attrs import asdict, evolve
 
 from oi_engine import paths
 from oi_engine.changes.workspaces import Workspaces
@@ -24,7 +24,7 @@ from oi_engine.computer.spill import clean_spill_folders, spill_folder
 from oi_engine.edits.ask import Asking, Passage
 from oi_engine.errors import ModelError, OiError
 from oi_engine.history.recorder import Recorder
-from oi_engine.history.restore import REOPENED, needs_word, restore
+from oi_engine.history.restore import REOPENED, cut_off, needs_word, restore
 from oi_engine.history.storable import Cleaner
 from oi_engine.history.store import Conversation, Opened, Store
 from oi_engine.logs import hide
@@ -39,6 +39,7 @@ from oi_engine.safety.programs import path_outside
 from oi_engine.safety.secrets import scrubbed, take_provider_keys
 from oi_engine.session.context import workspace_context
 from oi_engine.session.session import Session
+from oi_engine.session.state import Snapshot, UsageTotals
 from oi_engine.settings import Resolved, Settings
 from oi_engine.settings.layers import Layer, resolve
 from oi_engine.settings.tree import ChangesSettings, ComputerSettings, get, names
@@ -315,6 +316,7 @@ class Engine:
         conversation = opened.conversation
         session = self._session(conversation.id, _folder_of(conversation), None, model, conversation.title)
         await asyncio.to_thread(restore, session.stream, opened)
+        session.spent(UsageTotals(conversation.prompt_tokens, conversation.completion_tokens, conversation.cost))
         if needs_word(opened):
             session.preface = lambda: [Message("computer", "message", REOPENED)]
         self._record(session, conversation, opened)
@@ -457,9 +459,14 @@ class Engine:
         self._recorders[session.id] = recorder
         session.stream.subscribe(recorder)
 
+        def describe(now: Snapshot) -> None:
+            recorder.describe(model=now.model, **asdict(now.usage))
+
+        session.on_state(describe)
+
     def _stored(self, conversation_id: str) -> Opened:
         with Store(self.history) as store:
-            return store.open(conversation_id)
+            return cut_off(store.open(conversation_id))
 
 
 def preload() -> None:

@@ -8,9 +8,10 @@ The format is the one documented by Open Interpreter (``protocols/lmc-messages``
 - ``parent``: on what answers a code message (its output, its edited form, a note that it did not run): the ``id``
   of that code message; on what is said beside the conversation: the ``id`` of its mark (``session.aside``);
 - ``line``: on a chunk of output: the line of the code, from 1, that wrote it, where that is known for certain;
-- ``failure``: on the chunk that ends the active line, where the code failed: ``{"line", "column"?, "end_line"?,
-  "end_column"?, "name", "message"}``, the place of the error in the code that ran (lines from 1, columns in characters
-  from 0, the last one exclusive). These two are gone once the message is folded into one chunk.
+  It is gone once the message is folded into one chunk;
+- ``failure``: on the chunk that ends the active line, where the code failed, and on the whole message: ``{"line",
+  "column"?, "end_line"?, "end_column"?, "name", "message"}``, the place of the error in the code that ran (lines from
+  1, columns in characters from 0, the last one exclusive).
 
 Inside the engine both are frozen classes with literal tags; ``to_dict`` and ``from_dict`` are the border.
 """
@@ -85,6 +86,7 @@ class Message:
     id: str = ""
     created_at: str = ""
     parent: str | None = None
+    failure: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The documented form; keys without a value are left out."""
@@ -92,6 +94,8 @@ class Message:
         found["content"] = self.content
         if self.created_at:
             found["created_at"] = self.created_at
+        if self.failure is not None:
+            found["failure"] = self.failure
         return found
 
     @property
@@ -173,6 +177,7 @@ def message_from_dict(data: object, *, where: str = "message") -> Message:
         id=_text(fields, "id", where) or new_id("m"),
         created_at=_text(fields, "created_at", where) or now(),
         parent=_text(fields, "parent", where),
+        failure=_failure(fields),
     )
 
 
@@ -182,7 +187,7 @@ def chunk_from_dict(data: object, *, where: str = "chunk") -> Chunk:
     content = fields.get("content")
     if not (content is None or isinstance(content, str | dict)):
         raise InvalidMessage(f"{where}.content must be text, an object or null, not {_kind(content)}.")
-    line, failure = fields.get("line"), fields.get("failure")
+    line = fields.get("line")
     return Chunk(
         role=cast(Role, _literal(fields, "role", ROLES, where)),
         type=cast(MessageType, _literal(fields, "type", TYPES, where)),
@@ -194,10 +199,15 @@ def chunk_from_dict(data: object, *, where: str = "chunk") -> Chunk:
         id=_text(fields, "id", where) or "",
         created_at=_text(fields, "created_at", where) or "",
         parent=_text(fields, "parent", where),
-        # Ours, and not in the documented form: what is no such thing is somebody else's key.
+        # As with the failure: what is no such thing is somebody else's key.
         line=line if isinstance(line, int) else None,
-        failure=failure if isinstance(failure, dict) else None,
+        failure=_failure(fields),
     )
+
+
+def _failure(fields: Mapping[str, object]) -> dict[str, Any] | None:
+    failure = fields.get("failure")
+    return failure if isinstance(failure, dict) and isinstance(failure.get("line"), int) else None
 
 
 def _fields(data: object, where: str) -> Mapping[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from attrs import define, evolve, field
 
@@ -14,8 +15,10 @@ from oi_engine.safety.sanitize import render_carriage_returns
 def joined_content(chunks: Iterable[Chunk]) -> Chunk:
     """The content chunks of one message as one chunk: text joined, active lines dropped, progress bars settled."""
     last: Chunk | None = None
+    failure: dict[str, Any] | None = None
     parts: list[str] = []
     for chunk in chunks:
+        failure = chunk.failure or failure
         if last is None or chunk.format != "active_line":
             last = chunk
         if isinstance(chunk.content, str) and chunk.format != "active_line":
@@ -24,8 +27,13 @@ def joined_content(chunks: Iterable[Chunk]) -> Chunk:
         raise ValueError("There is no message without a chunk.")
     text = "".join(parts)
     if last.type == "console":
-        return evolve(last, format="output", content=render_carriage_returns(text), line=None, failure=None)
+        return evolve(last, format="output", content=render_carriage_returns(text), line=None, failure=failure)
     return evolve(last, content=text, line=None)
+
+
+def is_told(chunk: Chunk) -> bool:
+    """Whether a chunk of a conversation is no message, and is kept with those: see ``Transcript.told``."""
+    return chunk.type == "error" or (chunk.type == "command" and chunk.role == "computer")
 
 
 @define
@@ -35,9 +43,13 @@ class Transcript:
     ``undo`` and ``reset`` are command chunks in the stream like all else, so that the fold knows of them. A turn ends
     with a status chunk: undo takes back the last turn that is left. What is said beside the conversation
     (``session.aside``) is left out.
+
+    ``told`` is what is told of the messages and is none: why a turn failed, and the computer's command chunks. The keys
+    are the positions of the messages that it came after.
     """
 
     messages: list[Message] = field(factory=list)
+    told: dict[int, list[Chunk]] = field(factory=dict)
     _head: Chunk | None = field(default=None, init=False)
     _parts: list[Chunk] = field(factory=list, init=False)
     _turns: list[int] = field(factory=list, init=False)
@@ -55,6 +67,11 @@ class Transcript:
         if not self._turns or at < self._turns[0]:
             raise OiError(f"No request has a message {message_id!r}.", "It may have been taken back already.")
         return 1 + sum(1 for begin in self._turns if begin > at)
+
+    @property
+    def under_way(self) -> bool:
+        """Whether the last turn has not ended."""
+        return not self._between_turns
 
     @property
     def open_message(self) -> Message | None:
@@ -76,7 +93,9 @@ class Transcript:
         return chunk.id in self._beside
 
     def _take(self, chunk: Chunk) -> None:
-        if chunk.type == "command":
+        if is_told(chunk):
+            self.told.setdefault(len(self.messages) - 1, []).append(chunk)
+        elif chunk.type == "command":
             self._command(chunk)
         elif chunk.type == "status":
             self._between_turns = True
@@ -97,15 +116,17 @@ class Transcript:
         self._head, self._parts = head, []
 
     def _finished(self, head: Chunk) -> Message:
+        whole = joined_content(self._parts) if self._parts else None
         return Message(
             role=head.role,
             type=head.type,
-            content=joined_content(self._parts).content if self._parts else "",
+            content=whole.content if whole is not None else "",
             format="output" if head.type == "console" else head.format,
             recipient=head.recipient,
             id=head.id,
             created_at=head.created_at,
             parent=head.parent,
+            failure=whole.failure if whole is not None else None,
         )
 
     def _command(self, chunk: Chunk) -> None:
@@ -118,6 +139,7 @@ class Transcript:
             self._turns.clear()
         elif self._turns:
             del self.messages[self._turns.pop() :]
+        self.told = {at: told for at, told in self.told.items() if at < len(self.messages)}
 
 
 def fold(chunks: Iterable[Chunk]) -> list[Message]:

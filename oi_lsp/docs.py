@@ -62,7 +62,7 @@ When a message has ended, its content chunks become one chunk that stands for al
 client that reads slowly may be sent its latest message anew in the same way.
 
 A turn ends with the chunk `{{"role": "server", "type": "status", "content": "complete"}}`; a failed one has `{{"role":
-"server", "type": "error", …}}` before it.
+"server", "type": "error", …}}` before it. So has one that was cut off, as the server ended, once it is opened again.
 
 **Magic commands.** A text that begins with `%` (`%help` lists them all; `oi.chat.complete` offers them) is for the
 program. `%% …` runs a shell command, as `oi.code.run` would. Any other is done at once, in mid-turn too, and what came
@@ -83,13 +83,18 @@ its status does not end that turn. What is sent before a command is done waits f
 **What is told of a block.** Chunks `{{"role": "computer", "type": "command", "format": …, "content": …, "parent": …}}`,
 whose `parent` is the id of a code message, are for programs; people read the same in notes, or see it with the block:
 
+- `run`: `{{"state": "running"}}` as it begins to run, and how that ended: `ok`, `error` (an exception,
+  an exit status other than 0), `interrupted` (its variables are kept) or `died` (they are gone). Where the second one
+  is missing, the turn was cut off in mid-run.
 - `unasked`, before it runs: `{{"words": …}}` says what let it run without a question. There is none where `auto_run` is
   `true`.
 - `denied`, after it: `{{"paths": […], "network": …}}` is what the sandbox seems to have kept it from and
   `oi.sandbox.allow` can allow.
-- `failed`, where it did not end well: `{{"status": …}}` is `error` (an exception, an exit status other than 0),
-  `interrupted`, or `died` (its kernel is gone, with the variables).
 - `changes`: what it changed on disk; see `oi.changes.list`.
+
+They are kept with the conversation, as is why a turn failed, and stand in the stream again when it is opened another
+time. To show a session as it was while it went on, open it and have it replayed from `afterSeq` 0. `allowed`, with a
+mark as its `parent`, is not kept: `{{"paths": […], "network": …}}` is all that `oi.sandbox.allow` has allowed so far.
 
 **Inline edits.** `oi.selection.edit` has the model write other text for some lines of a document. What would change is
 cut into *hunks*, and nothing is written before one is accepted. `oi/edit` tells an edit whole, as it is now: draw what

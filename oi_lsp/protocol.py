@@ -200,13 +200,18 @@ class SessionOpen(OfSession):
     A stored conversation that no session goes on with is opened: its id becomes the session's.
     """
 
+    messages: bool = wire(
+        "Whether the messages are wanted; a client that has the session replayed from its beginning needs none.",
+        default=True,
+    )
+
 
 @wire_type
 class SessionOpenResult:
     """A session as it is now."""
 
     info: SessionInfo = wire("What a list shows of it.")
-    messages: tuple[LmcMessage, ...] = wire("Every whole message so far.")
+    messages: tuple[LmcMessage, ...] = wire("Every whole message so far; none where they are not wanted.")
     next_seq: int = wire("The number of the first chunk that `messages` does not hold.")
     state: SessionState = wire("As in `oi/state`.")
 

@@ -143,7 +143,7 @@ class Run:
         if chunk.type == "confirmation" and self._shown is not None and self.mode.stream:
             # Not before the screen is at rest: the caller may want to ask there.
             self._held = documented(chunk.to_dict())
-        elif chunk.role not in ("user", "server"):
+        elif chunk.role not in ("user", "server") and chunk.format != "run":
             self._release()
             self._sink(documented(chunk.to_dict()))
 

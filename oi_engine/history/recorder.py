@@ -1,9 +1,9 @@
 """Writes a session's stream into the store as it comes, from a thread of its own.
 
 The event loop hands entries over and never waits. The thread folds them as everybody does (``Transcript``) and writes
-what has changed since it last did: after ``INTERVAL`` at most, at once where a turn ends, and on ``close``. A message
-that is being written is stored as far as it has come. So however a process ends, what was said more than a second ago
-is in the store.
+what has changed since it last did: at once, but for entries that come within ``INTERVAL`` of the last write, which wait
+until that is over, and not where a turn ends. ``close`` writes the rest. A message that is being written is stored as
+far as it has come. So however a process ends, what was said more than a second ago is in the store.
 
 What cannot be written (a full disk, a lock that does not come free) stays to be written and is tried again; ``problem``
 says so meanwhile.
@@ -28,12 +28,12 @@ from oi_engine.history.storable import Cleaner
 from oi_engine.history.store import Conversation, Opened, Row, Store
 from oi_engine.messages import Chunk, Message, new_id
 from oi_engine.stream import Entry
-from oi_engine.transcript import Transcript
+from oi_engine.transcript import Transcript, is_told
 
 log = logging.getLogger(__name__)
 
 INTERVAL = 0.25
-"""Seconds that an entry waits to be written together with others."""
+"""Seconds between two writes, so that entries that come fast are written together."""
 RETRY = 5.0
 """Seconds until a write is tried again that has failed."""
 TITLE = 60
@@ -82,6 +82,7 @@ class Recorder:
         self._start = 0
         self._changed = False
         self._due: float | None = None
+        self._written = 0.0
         self._store: Store | None = None
         self._closed = False
         self._thread = threading.Thread(
@@ -95,10 +96,9 @@ class Recorder:
         """Take the next entry of the stream. Never waits."""
         self._queue.put(entry)
 
-    def describe(self, *, profile: str | None = None, model: str | None = None) -> None:
-        """Tell what has become known or has changed; it is stored with what comes next."""
-        changes = {"profile": profile, "model": model}
-        self._know(**{name: value for name, value in changes.items() if value is not None})
+    def describe(self, **known: Any) -> None:
+        """Tell what has become known or has changed (fields of ``Conversation``); it is stored with what comes next."""
+        self._know(**known)
 
     def flush(self) -> str:
         """Wait until all entries so far are written, or could not be. Answers ``problem``. Blocks: not for a loop."""
@@ -123,7 +123,9 @@ class Recorder:
     def _work(self, opened: Opened | None) -> None:
         for chunk in chunks(opened) if opened is not None else ():
             self._transcript.apply(chunk)
-        self._start = len(self._transcript.messages)
+        # A turn that had not ended is stored anew with what ends it.
+        cut_off = opened is not None and opened.conversation.under_way
+        self._start = self._transcript.turns[-1] if cut_off else len(self._transcript.messages)
         going = True
         while going:
             try:
@@ -147,12 +149,13 @@ class Recorder:
             self._set_aside()
         if not self._transcript.apply(chunk):
             return
-        self._start = min(self._start, len(self._transcript.messages))
+        told = is_told(chunk)
+        self._start = min(self._start, max(len(self._transcript.messages) - told, 0))
         self._changed = True
-        if chunk.type == "status":
+        if told or chunk.type == "status":
             self._due = time.monotonic()
         elif self._due is None:
-            self._due = time.monotonic() + INTERVAL
+            self._due = max(self._written + INTERVAL, time.monotonic())
 
     def _set_aside(self) -> None:
         """What comes before a reset is kept as a conversation of its own."""
@@ -172,6 +175,7 @@ class Recorder:
     def _write(self) -> None:
         """Write what has changed. Where that fails, nothing is lost: it has still changed."""
         self._due = None
+        self._written = time.monotonic()
         if not self._changed or not (self._revision or self._transcript.messages or self._transcript.open_message):
             return
         try:
@@ -201,17 +205,25 @@ class Recorder:
     def _rows(self) -> list[Row]:
         turns = set(self._transcript.turns)
         ended = self._transcript.messages
-        rows = [Row(self._cleaner.whole(ended[at]), begins_turn=at in turns) for at in range(self._start, len(ended))]
+        told = self._transcript.told
+        rows = [
+            Row(
+                self._cleaner.whole(ended[at]),
+                begins_turn=at in turns,
+                told=[self._cleaner.told(chunk) for chunk in told.get(at, ())],
+            )
+            for at in range(self._start, len(ended))
+        ]
         growing = self._transcript.open_message
         if growing is not None:
             rows.append(Row(self._cleaner.growing(growing), begins_turn=len(ended) in turns, complete=False))
         return rows
 
     def _named(self, rows: list[Row]) -> Conversation:
-        """The conversation with a title, by what is written now: the title of what was deleted is not written again."""
+        """The conversation as it is now, with a title by what is written now: that of what was deleted stays away."""
         known = self.conversation
         title = self._cleaner.text(known.title) or title_of(row.message for row in rows if row.complete)
-        return evolve(known, title=title)
+        return evolve(known, title=title, under_way=self._transcript.under_way)
 
     def _opened(self) -> Store:
         if self._store is None:

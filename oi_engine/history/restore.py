@@ -12,16 +12,18 @@ says before the first request that comes (and not before, so that looking at a c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve
 
 from oi_engine.errors import MalformedStream
 from oi_engine.history.store import Opened
-from oi_engine.messages import Chunk, Message, new_id
+from oi_engine.messages import Chunk, Message, new_id, now
 from oi_engine.stream import Stream
 
 REOPENED = "This conversation was opened again, with new kernels: the variables of the runs above are gone."
+NOT_RUN = "The turn was cut off here; the code did not run."
+CUT_OFF = "Cut off in mid-run: how far it came is not known. Its variables are gone."
 
 
 def restore(stream: Stream, opened: Opened) -> None:
@@ -38,18 +40,56 @@ def restore(stream: Stream, opened: Opened) -> None:
 
 def chunks(opened: Opened) -> Iterator[Chunk]:
     """A stored conversation as a stream has it; the fold of it has the same messages and turns."""
-    yield from said(opened.messages, opened.turns)
+    yield from said(opened.messages, opened.turns, opened.told)
 
 
-def said(messages: Sequence[Message], turns: Iterable[int]) -> Iterator[Chunk]:
-    """Messages as the chunks of a stream, with the end of a turn before each of the positions and at the end."""
+def said(
+    messages: Sequence[Message], turns: Iterable[int], told: Mapping[int, Sequence[Chunk]] | None = None
+) -> Iterator[Chunk]:
+    """Messages as the chunks of a stream, with the end of a turn before each of the positions and at the end.
+
+    ``told`` is what comes after the message at a position (``Transcript.told``).
+    """
     starts = set(turns)
     for at, message in enumerate(messages):
         if at and at in starts:
             yield _turn_end()
         yield from _whole(message)
+        yield from (told or {}).get(at, ())
     if messages:
         yield _turn_end()
+
+
+def cut_off(opened: Opened) -> Opened:
+    """The conversation with what ends a turn that did not end, as its server was killed, say; any other as it is.
+
+    Every code message is answered (it did not run, or was cut off in mid-run), and the turn says that it failed.
+    """
+    if not (opened.conversation.under_way and opened.turns):
+        return opened
+    messages, told = list(opened.messages), dict(opened.told)
+    states = {chunk.parent: chunk.content for at in told for chunk in told[at] if chunk.format == "run"}
+    answered = {message.parent for message in messages if message.role == "computer"}
+    when = "while the model answered"
+    for block in messages[opened.turns[-1] :]:
+        if block.type != "code" or block.role == "computer" or block.parent is not None:
+            continue
+        state = states.get(block.id)
+        if state == {"state": "running"}:
+            when, words = "while code ran", CUT_OFF
+        elif state is None and block.id not in answered:
+            when, words = "before code was decided on", NOT_RUN
+        else:
+            continue
+        messages.append(Message("computer", "message", words, id=new_id("m"), created_at=now(), parent=block.id))
+    error = Chunk("server", "error", content=interrupted(when), id=new_id("m"))
+    told[len(messages) - 1] = (*told.get(len(messages) - 1, ()), error)
+    return evolve(opened, messages=tuple(messages), told=told)
+
+
+def interrupted(when: str) -> str:
+    """Why a turn failed that was cut off."""
+    return f"Interrupted {when}: the server ended. What had come is kept; the variables of its kernels are gone."
 
 
 def needs_word(opened: Opened) -> bool:
@@ -69,8 +109,16 @@ def _whole(message: Message) -> Iterator[Chunk]:
         parent=message.parent,
     )
     yield head
-    if message.content:
-        yield evolve(head, start=False, content=message.content, format=message.format, created_at="", parent=None)
+    if message.content or message.failure:
+        yield evolve(
+            head,
+            start=False,
+            content=message.content,
+            format=message.format,
+            created_at="",
+            parent=None,
+            failure=message.failure,
+        )
     yield evolve(head, start=False, end=True, created_at="", parent=None)
 
 

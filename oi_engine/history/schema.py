@@ -3,9 +3,10 @@
 ``PRAGMA user_version`` is the version of the format; each step of ``MIGRATIONS`` leads to the next one, in one
 transaction. A new database takes all the steps too, so that there is one way to every table.
 
-``messages.body`` is the message in the documented form (LMC, JSON); ``messages.text`` is what is searched, computed
-from it. A body is never changed: rows are replaced, and their ``number`` is never used again. So the search index,
-which names rows by number, cannot come to mean another row, even when a process without FTS5 writes in between.
+``messages.body`` is the message in the documented form (LMC, JSON), with what is told after it as a list of chunks,
+``told``; ``messages.text`` is what is searched, computed from it. A body is never changed: rows are replaced, and their
+``number`` is never used again. So the search index, which names rows by number, cannot come to mean another row, even
+when a process without FTS5 writes in between.
 """
 
 from __future__ import annotations
@@ -56,6 +57,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) VIRTUAL
         """,
         "CREATE INDEX messages_not_indexed ON messages (number) WHERE indexed = 0",
+    ),
+    (
+        # Whether the last turn had not ended when it was last written, and what the replies cost.
+        "ALTER TABLE conversations ADD COLUMN under_way INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE conversations ADD COLUMN prompt_tokens INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE conversations ADD COLUMN completion_tokens INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE conversations ADD COLUMN cost REAL",
     ),
 )
 FORMAT = len(MIGRATIONS)

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from oi_engine.messages import Content, Message
+from oi_engine.messages import Chunk, Message
 from oi_engine.safety.redact import redact
 
 LARGEST = 16_000_000
@@ -50,6 +50,10 @@ class Cleaner:
         self._raw += fresh[:settled]
         return evolve(message, content=self._clean + redact(fresh[settled:], self.secrets))
 
+    def told(self, chunk: Chunk) -> Chunk:
+        """What is told of a message."""
+        return evolve(chunk, content=_walk(chunk.content, self.secrets))
+
     def text(self, text: str) -> str:
         """A text that is no message, such as a title."""
         return redact(text, self.secrets)
@@ -72,7 +76,9 @@ def _bounded(message: Message) -> Message:
     return evolve(message, type="message", format=None, content=word)
 
 
-def _walk(content: Content, secrets: Iterable[str]) -> Any:
+def _walk(content: Any, secrets: Iterable[str]) -> Any:
     if isinstance(content, dict):
         return {key: _walk(value, secrets) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_walk(value, secrets) for value in content]
     return redact(content, secrets) if isinstance(content, str) else content

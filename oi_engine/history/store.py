@@ -13,20 +13,22 @@ import contextlib
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from oi_engine.errors import ConversationChanged, HistoryDamaged, UnknownConversation
 from oi_engine.history.database import Database, default_path
 from oi_engine.history.search import Search, like, snippet, words_of
-from oi_engine.messages import Message, message_from_dict, new_id, now
+from oi_engine.messages import Chunk, Message, chunk_from_dict, message_from_dict, new_id, now
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _COLUMNS = """
     conversations.id, title, cwd, profile, model, created_at, updated_at, parent,
-    (SELECT COALESCE(MAX(position) - MIN(position) + 1, 0) FROM messages WHERE conversation = conversations.number)
+    (SELECT COALESCE(MAX(position) - MIN(position) + 1, 0) FROM messages WHERE conversation = conversations.number),
+    under_way, prompt_tokens, completion_tokens, cost
 """
 
 
@@ -35,6 +37,8 @@ class Conversation:
     """What is known of a conversation beside its messages. Times are ISO 8601, UTC, to the millisecond.
 
     ``parent`` is the id of the conversation that it was branched from, which may be gone; ``length`` counts messages.
+    ``under_way``: the last turn had not ended when it was last written. Tokens and ``cost`` (US dollars; ``None``: not
+    known) are what its replies took.
     """
 
     id: str
@@ -46,16 +50,24 @@ class Conversation:
     updated_at: str = ""
     parent: str | None = None
     length: int = 0
+    under_way: bool = field(default=False, converter=bool)
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
 
 
 @frozen
 class Opened:
-    """A whole conversation. ``turns`` are the positions at which turns begin; ``revision`` counts its changes."""
+    """A whole conversation. ``turns`` are the positions at which turns begin; ``revision`` counts its changes.
+
+    ``told`` is what is told after the message at a position (``Transcript.told``).
+    """
 
     conversation: Conversation
     messages: tuple[Message, ...]
     turns: tuple[int, ...]
     revision: int
+    told: Mapping[int, Sequence[Chunk]] = field(factory=dict)
 
 
 @frozen
@@ -74,11 +86,12 @@ class Hit:
 
 @frozen
 class Row:
-    """A message as it is written: whether a turn begins with it, and whether it has ended."""
+    """A message as it is written: whether a turn begins with it, whether it has ended, and what is told after it."""
 
     message: Message
     begins_turn: bool = False
     complete: bool = True
+    told: Sequence[Chunk] = ()
 
 
 class Store:
@@ -149,7 +162,9 @@ class Store:
                 "SELECT body, begins_turn FROM messages WHERE conversation = ? ORDER BY position", (number,)
             ).fetchall()
         turns = tuple(at for at, (_, begins) in enumerate(rows) if begins)
-        return Opened(conversation, tuple(_message(body) for body, _ in rows), turns, revision)
+        bodies = [json.loads(body) for body, _ in rows]
+        told = {at: _told(body) for at, body in enumerate(bodies) if "told" in body}
+        return Opened(conversation, tuple(map(message_from_dict, bodies)), turns, revision, told)
 
     def messages_tail(self, conversation_id: str, count: int, skip: int = 0) -> list[Message]:
         """The last ``count`` messages, in order, before the last ``skip``. Raises ``UnknownConversation``."""
@@ -158,7 +173,7 @@ class Store:
                 "SELECT body FROM messages WHERE conversation = ? ORDER BY position DESC LIMIT ? OFFSET ?",
                 (_number(connection, conversation_id), count, skip),
             ).fetchall()
-        return [_message(body) for (body,) in reversed(rows)]
+        return [message_from_dict(json.loads(body)) for (body,) in reversed(rows)]
 
     # --- changing ----------------------------------------------------------------------------------------------
 
@@ -212,6 +227,10 @@ class Store:
                 created_at=now(),
                 updated_at=now(),
                 parent=origin.id,
+                under_way=False,
+                prompt_tokens=0,
+                completion_tokens=0,
+                cost=None,
             )
             copy = _insert(connection, branch, revision=1)
             connection.execute(
@@ -252,10 +271,7 @@ class Store:
                 self._cut(connection, number, start)
             connection.executemany(
                 "INSERT INTO messages (conversation, position, begins_turn, complete, body) VALUES (?, ?, ?, ?, ?)",
-                (
-                    (number, start + at, row.begins_turn, row.complete, _body(row.message))
-                    for at, row in enumerate(rows)
-                ),
+                ((number, start + at, row.begins_turn, row.complete, _body(row)) for at, row in enumerate(rows)),
             )
             self._search.index(connection)
         return revision + 1
@@ -345,8 +361,8 @@ def _conversation(connection: sqlite3.Connection, number: int) -> Conversation:
 
 def _insert(connection: sqlite3.Connection, new: Conversation, revision: int) -> int:
     number = connection.execute(
-        "INSERT INTO conversations (id, title, cwd, profile, model, created_at, updated_at, parent, revision) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO conversations (id, title, cwd, profile, model, created_at, updated_at, parent, revision, "
+        "under_way, prompt_tokens, completion_tokens, cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             new.id,
             new.title,
@@ -357,6 +373,7 @@ def _insert(connection: sqlite3.Connection, new: Conversation, revision: int) ->
             new.updated_at,
             new.parent,
             revision,
+            *_turn(new),
         ),
     ).lastrowid
     if number is None:
@@ -367,23 +384,40 @@ def _insert(connection: sqlite3.Connection, new: Conversation, revision: int) ->
 def _update(connection: sqlite3.Connection, number: int, known: Conversation) -> None:
     connection.execute(
         "UPDATE conversations SET title = CASE title WHEN '' THEN ? ELSE title END, cwd = ?, profile = ?, model = ?, "
-        "updated_at = ?, revision = revision + 1 WHERE number = ?",
-        (known.title, _storable(known.cwd), known.profile, known.model, known.updated_at, number),
+        "updated_at = ?, revision = revision + 1, under_way = ?, prompt_tokens = ?, completion_tokens = ?, cost = ? "
+        "WHERE number = ?",
+        (
+            known.title,
+            _storable(known.cwd),
+            known.profile,
+            known.model,
+            known.updated_at,
+            *_turn(known),
+            number,
+        ),
     )
+
+
+def _turn(known: Conversation) -> tuple[bool, int, int, float | None]:
+    return known.under_way, known.prompt_tokens, known.completion_tokens, known.cost
 
 
 def _touch(connection: sqlite3.Connection, number: int) -> None:
     connection.execute(
-        "UPDATE conversations SET revision = revision + 1, updated_at = ? WHERE number = ?", (now(), number)
+        "UPDATE conversations SET revision = revision + 1, updated_at = ?, under_way = 0 WHERE number = ?",
+        (now(), number),
     )
 
 
-def _body(message: Message) -> str:
-    return _storable(json.dumps(message.to_dict(), ensure_ascii=False, separators=(",", ":")))
+def _body(row: Row) -> str:
+    body = row.message.to_dict()
+    if row.told:
+        body["told"] = [chunk.to_dict() for chunk in row.told]
+    return _storable(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
 
 
-def _message(body: str) -> Message:
-    return message_from_dict(json.loads(body))
+def _told(body: dict[str, Any]) -> tuple[Chunk, ...]:
+    return tuple(chunk_from_dict(chunk) for chunk in body["told"])
 
 
 def _storable(text: str) -> str:

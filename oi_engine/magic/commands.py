@@ -156,7 +156,7 @@ def perform(text: str, session: Session, engine: Engine, show: ShowSession | Non
 
     async def work() -> Answer:
         said = await run(command, session, engine, None if show is None else go_over)
-        return Answer(said, *shown)
+        return Answer(said, shown[0] if shown else None)
 
     return session.aside(text, work)
 

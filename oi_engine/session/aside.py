@@ -6,6 +6,7 @@ In the stream it is, with a turn id of its own::
     {"role": "user", "type": "message", "recipient": "user", "parent": "m-1", "content": "%tokens"}   what was written
     {"role": "computer", "type": "message", "recipient": "user", "parent": "m-1", "content": "…"}     the answer
     {"role": "computer", "type": "command", "format": "show", "content": "s-2", "parent": "m-1"}      perhaps
+    {"role": "computer", "type": "command", "format": "allowed", "content": {…}, "parent": "m-1"}     perhaps
     {"role": "server", "type": "status", "content": "complete", "parent": "m-1"}
 
 What the program tells by itself, such as a change of the policy, has the same form, without the person's line.
@@ -33,10 +34,12 @@ log = logging.getLogger(__name__)
 
 @frozen
 class Answer:
-    """What came of it: Markdown for the person, which may be empty, and the id of a session to be shown from now on."""
+    """What came of it: Markdown for the person, which may be empty, and for programs the id of a session to be shown
+    from now on, or what the sandbox allows from now on."""
 
     text: str = ""
     show: str | None = None
+    allowed: dict[str, Any] | None = None
 
 
 Work = Callable[[], Coroutine[Any, Any, Answer]]
@@ -64,9 +67,9 @@ class Asides:
         task.add_done_callback(partial(self._done, turn_id, said))
         return turn_id
 
-    def tell(self, text: str) -> None:
+    def tell(self, answer: Answer) -> None:
         """Show a word for the person that answers nothing: a change of the policy, say."""
-        self._stream.between(partial(self._write, new_id("t"), "", Answer(text)))
+        self._stream.between(partial(self._write, new_id("t"), "", answer))
 
     async def close(self) -> None:
         """Give up those under way; nothing is shown of them."""
@@ -90,8 +93,9 @@ class Asides:
             self._say("user", said, mark)
         if answer.text:
             self._say("computer", answer.text, mark)
-        if answer.show is not None:
-            stream.put(Chunk("computer", "command", "show", answer.show, id=new_id("m"), parent=mark))
+        for what, content in (("show", answer.show), ("allowed", answer.allowed)):
+            if content is not None:
+                stream.put(Chunk("computer", "command", what, content, id=new_id("m"), parent=mark))
         stream.put(Chunk("server", "status", content="complete", id=new_id("m"), parent=mark))
         stream.turn_id = before
 

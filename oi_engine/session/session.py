@@ -30,7 +30,7 @@ from oi_engine.history.store import turn_starts
 from oi_engine.messages import Chunk, Message, Recipient, new_id, now
 from oi_engine.models.model import Model, Usage
 from oi_engine.safety.policy import Policy, changes
-from oi_engine.session.aside import Asides, Work
+from oi_engine.session.aside import Answer, Asides, Work
 from oi_engine.session.review import Review, Reviewing, Reviews
 from oi_engine.session.state import PendingInput, Queued, Snapshot, State, Stopped, Ticket, UsageTotals
 from oi_engine.settings import Settings
@@ -141,7 +141,7 @@ class Session:
         told = changes(self._settings, settings)
         self._settings = settings
         if told and not self._closed:
-            self._asides.tell(told)
+            self._asides.tell(Answer(told))
 
     @property
     def snapshot(self) -> Snapshot:
@@ -218,7 +218,8 @@ class Session:
             f"The sandbox of this session allows, beside its settings: {self.allowed}. What runs in a sandbox is "
             "started afresh at its next run, and its variables are gone then."
         )
-        self._asides.tell(said)
+        now = {"paths": list(self.allowed.folders), "network": self.allowed.network}
+        self._asides.tell(Answer(said, allowed=now))
         return said
 
     def _no_sandbox(self, language: str) -> str:
@@ -449,6 +450,10 @@ class Session:
         self.stream.open("computer", "message", recipient=recipient)
         self.stream.write(text)
         self.stream.close()
+
+    def spent(self, before: UsageTotals) -> None:
+        """Go on from what the conversation cost before this session."""
+        self._show(usage=before)
 
     def count(self, usage: Usage) -> None:
         """Add what was spent for this session beside its turns, by an inline edit say."""

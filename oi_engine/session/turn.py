@@ -29,6 +29,7 @@ from oi_engine.computer.runtime import (
     Text,
 )
 from oi_engine.errors import ComputerError, LanguageUnavailable, ModelError, OiError
+from oi_engine.history.restore import CUT_OFF, NOT_RUN, interrupted
 from oi_engine.messages import Chunk, Content, Message, Recipient, new_id
 from oi_engine.models import model as models
 from oi_engine.models.conversation import Ask, Conversation
@@ -114,6 +115,7 @@ class Turn:
         self._request = request
         self._decision: asyncio.Future[Decision] | None = None
         self._unanswered: list[Block] = []
+        self._running: Block | None = None
         self.proposed: tuple[str, Review] = ("", Review())
         """The code message that waits for a decision, and what is known of the code that was proposed for it."""
         self.stopping = False
@@ -160,7 +162,7 @@ class Turn:
                 self._note(note, None)
             self._note("The person stopped this turn.", None, recipient="assistant")
         elif task.cancelled():
-            self._answer_rest("The session was closed; the code did not run.")
+            self._cut_off()
         else:
             self._answer_rest("The reply broke off; the code did not run.")
         if error is not None and not self.stopping:
@@ -169,6 +171,15 @@ class Turn:
             content = str(error) if isinstance(error, OiError) else f"Internal error: {type(error).__name__}: {error}"
             self._stream.put(Chunk("server", "error", content=content, id=new_id("m")))
         self._stream.put(Chunk("server", "status", content="complete", id=new_id("m")))
+
+    def _cut_off(self) -> None:
+        """Say that the turn ends in the middle, and of each block what became of it."""
+        when = "before code was decided on" if self._unanswered else "while the model answered"
+        if self._running is not None:
+            when = "while code ran"
+            self._note(CUT_OFF, self._running)
+        self._answer_rest(NOT_RUN)
+        self._stream.put(Chunk("server", "error", content=interrupted(when), id=new_id("m")))
 
     def decide(self, decision: Decision) -> None:
         """The person's decision on the proposal that waits."""
@@ -319,6 +330,8 @@ class Turn:
         self._host.show_state("running")
         look = await self._host.effects.before()
         self._unanswered.remove(block)
+        self._running = block
+        self._tell("run", {"state": "running"}, block)
         shown = False
         finished, explained = Finished("error", "It did not run"), False
         try:
@@ -338,8 +351,8 @@ class Turn:
         if not shown:
             self._console(block)  # it ran, and printed nothing
         self._stream.close()
-        if finished.status != "ok":
-            self._tell("failed", {"status": finished.status}, block)
+        self._running = None
+        self._tell("run", {"state": finished.status}, block)
         if finished.status != "error" or not explained:
             self._note(_ending(finished, stopped=self.stopping), block)
         await self._tell_changes(look, block)

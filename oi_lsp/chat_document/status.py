@@ -113,8 +113,9 @@ class Status:
             changed = self._blocks.setdefault(block, Block(block))
             changed.change = chunk.content.get("id")
             self._touch(changed)
-        elif block and chunk.type == "command" and chunk.format == "failed":
-            self._blocks.setdefault(block, Block(block)).failed = True
+        elif block and chunk.type == "command" and chunk.format == "run":
+            ended = isinstance(chunk.content, dict) and chunk.content.get("state")
+            self._blocks.setdefault(block, Block(block)).failed = ended not in ("running", "ok")
         elif self._current is not None:
             self._printed(chunk, self._current)
 

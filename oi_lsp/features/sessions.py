@@ -54,17 +54,18 @@ def open_session(
 ) -> wire.SessionOpenResult | Coroutine[Any, Any, wire.SessionOpenResult]:
     """``oi.session.open``: at once where the session is here, so that no chunk comes between it and the answer."""
     if host.has(params.session_id):
-        return _opened(host.find(params.session_id))
-    return _open_stored(host, params.session_id)
+        return _opened(host.find(params.session_id), params)
+    return _open_stored(host, params)
 
 
-async def _open_stored(host: SessionHost, session_id: str) -> wire.SessionOpenResult:
-    return _opened(await host.open(session_id))
+async def _open_stored(host: SessionHost, params: wire.SessionOpen) -> wire.SessionOpenResult:
+    return _opened(await host.open(params.session_id), params)
 
 
-def _opened(hosted: Hosted) -> wire.SessionOpenResult:
+def _opened(hosted: Hosted, params: wire.SessionOpen) -> wire.SessionOpenResult:
     session = hosted.session
-    return wire.SessionOpenResult(_info(hosted), _messages(session), _after_messages(session), state_of(session))
+    messages = _messages(session) if params.messages else ()
+    return wire.SessionOpenResult(_info(hosted), messages, _after_messages(session), state_of(session))
 
 
 @HANDLERS.serves(wire.SessionClose)

@@ -54,6 +54,6 @@ async def test_own_code_finds_it_without_a_model_and_is_told_to_have_failed(kern
         session.stream.subscribe(lambda entry: told.append(entry.chunk))
         session.run(kernel, "1 / 0")
         await session.idle()
-        assert [chunk.content for chunk in told if chunk.format == "failed"] == [{"status": "error"}]
+        assert [chunk.content for chunk in told if chunk.format == "run"] == [{"state": "running"}, {"state": "error"}]
     finally:
         await engine.close()

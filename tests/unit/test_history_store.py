@@ -365,7 +365,7 @@ def test_an_older_format_becomes_the_present_one(path: Path) -> None:
         assert found(store, "before") == ["s1"]
         store.write(opened.conversation, 1, [Row(said("and after", 2))], opened.revision)
         assert store.get("s1").length == 2
-    assert version(path) == FORMAT == 2
+    assert version(path) == FORMAT == 3
 
 
 def test_a_database_from_the_future_is_refused_and_left_alone(path: Path) -> None:

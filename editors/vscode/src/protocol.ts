@@ -439,13 +439,15 @@ export interface SessionListResult {
 export interface SessionOpen {
   /** The session. */
   sessionId: string;
+  /** Whether the messages are wanted; a client that has the session replayed from its beginning needs none. */
+  messages?: boolean;
 }
 
 /** A session as it is now. */
 export interface SessionOpenResult {
   /** What a list shows of it. */
   info: SessionInfo;
-  /** Every whole message so far. */
+  /** Every whole message so far; none where they are not wanted. */
   messages: LmcMessage[];
   /** The number of the first chunk that `messages` does not hold. */
   nextSeq: number;

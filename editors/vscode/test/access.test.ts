@@ -93,9 +93,55 @@ for (const theme of ["Dark Modern", "Light Modern", "Dark High Contrast"]) {
     const serious = found.filter(({ impact }) => impact === "serious" || impact === "critical");
     const told = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(" | ")}`);
     assert.deepEqual(told, []);
-    await panel.shot(`theme-${theme.replaceAll(" ", "-")}`);
+    await panel.proposed.locator("summary").click();
+    for (const width of [200, 260, 320]) {
+      await panel.resize(width);
+      await until(async () => (await outOfSight()).length === 0, `all buttons are in sight at ${width} pixels`).catch(
+        async () => assert.deepEqual(await outOfSight(), []),
+      );
+      await panel.shot(`theme-${theme.replaceAll(" ", "-")}-${width}`);
+    }
     await panel.proposed.getByRole("button", { name: "Reject" }).click();
     await panel.rest();
+  });
+}
+
+tried("what grows at the end is followed, unless one has scrolled up", async ({ frame }) => {
+  const moved = await frame.locator("#conversation").evaluate(async (conversation) => {
+    const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const grow = (pixels: number) => {
+      const row = document.createElement("div");
+      row.style.height = `${pixels}px`;
+      conversation.firstElementChild?.append(row);
+    };
+    const left = () => conversation.scrollHeight - conversation.scrollTop - conversation.clientHeight;
+    conversation.scrollTop = conversation.scrollHeight;
+    await frames();
+    // A scroll is told late: it may have grown since.
+    grow(500);
+    conversation.dispatchEvent(new Event("scroll"));
+    await frames();
+    const followed = left();
+    conversation.scrollTop -= 300;
+    await frames();
+    grow(100);
+    await frames();
+    return { followed, after: left() };
+  });
+  assert.ok(moved.followed < 2 && moved.after >= 400, JSON.stringify(moved));
+});
+
+/** The buttons of blocks that are not whole: past the edge of the panel, or, of code that waits, above or below it. */
+async function outOfSight(): Promise<string[]> {
+  return panel.frame.locator("#conversation").evaluate((conversation) => {
+    const of = conversation.getBoundingClientRect();
+    const found = [...conversation.querySelectorAll<HTMLElement>(".block button")].filter((button) => {
+      if (!button.checkVisibility()) return false;
+      const { left, right, top, bottom } = button.getBoundingClientRect();
+      const isDecision = button.closest(".decision") !== null;
+      return left < of.left || right > of.right || (isDecision && (top < of.top || bottom > of.bottom));
+    });
+    return found.map((button) => button.textContent);
   });
 }
 

@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { after } from "node:test";
 import { Panel, seen, until } from "./panel.ts";
 import { Provider } from "./provider.ts";
+import { HERE } from "./workbench.ts";
 
 /** Whether programs can be shut in here. */
 const SANDBOX = spawnSync("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "true"]).status === 0;
@@ -92,6 +94,27 @@ tried("what the sandbox stopped is allowed at the block", async ({ frame }) => {
   await allow.click();
   await frame.locator(".note", { hasText: "The sandbox of this session allows" }).waitFor();
   await allow.waitFor({ state: "detached" });
+});
+
+tried("a path that the sandbox kept it from is allowed, and the code works when it runs again", async ({ frame }) => {
+  if (!SANDBOX) return;
+  const folder = fs.mkdtempSync(path.join(HERE, "out", "elsewhere-"));
+  after(() => fs.rmSync(folder, { recursive: true }));
+  const code = `kept = globals().get("kept", 0) + 1\nopen(${JSON.stringify(folder)} + "/made.txt", "w").write("by the run")\nprint("run", kept)`;
+  provider.say({ code }, { text: "It may not." });
+  await panel.send("Write elsewhere.");
+  const block = await panel.approve();
+  await panel.said.getByText("It may not.").waitFor();
+  await panel.rest();
+  await block.getByRole("button", { name: "Allow writing to" }).click();
+  await frame.locator(".note", { hasText: "variables are gone" }).last().waitFor();
+  await panel.rest();
+  await block.getByRole("button", { name: "Run again" }).click();
+  const again = frame.locator(".block").last();
+  await again.locator(".output", { hasText: "run 1" }).waitFor();
+  await panel.rest();
+  assert.equal(fs.readFileSync(path.join(folder, "made.txt"), "utf8"), "by the run");
+  assert.equal(await frame.getByRole("button", { name: "Allow writing to" }).count(), 0);
 });
 
 tried("another model is chosen, and a new chat begins", async ({ page, frame }) => {

@@ -30,8 +30,17 @@ const PAGE = `<script>parent.harmed = 1; fetch("${ELSEWHERE}/script")</script>
 body { background: url(${ELSEWHERE}/background.png) }</style><link rel="stylesheet" href="${ELSEWHERE}/link.css">
 <meta http-equiv="refresh" content="0;url=${ELSEWHERE}/refresh"><form action="${ELSEWHERE}/form"><button>send</button></form>
 <a href="${ELSEWHERE}/click">click</a><iframe src="${ELSEWHERE}/inner"></iframe><table><tr><td>a cell</td></tr></table>`;
+/** As pandas shows a data frame, with what it never has. */
+const TABLE = `<div>
+<style scoped>.dataframe tbody tr th { vertical-align: top; } body { background: red }</style>
+<table border="1" class="dataframe" onclick="window.harmed = 1">
+  <thead><tr style="text-align: right;"><th></th><th colspan="2">whales \\u202e</th></tr></thead>
+  <tbody>${Array.from({ length: 12 }, (_, at) => `<tr><th>${at}</th><td>${at * 1234.5}</td><td>some words of row ${at}</td></tr>`).join("\n")}</tbody>
+</table>
+<p>12 rows × 2 columns</p></div>`;
 const CODE = `from IPython.display import HTML, display, Javascript
 display(HTML('''${PAGE}'''))
+display(HTML("""${TABLE}"""))
 display(Javascript("window.harmed = 1"))
 print("\\x1b]0;title\\x07\\x1b[2Jafter \\u202e<b>not bold</b>\\u200b<script>window.harmed=1</script>")
 for i in range(101): print(f"{i:3}%", end="\\r")`;
@@ -72,6 +81,15 @@ tried("HTML that a program shows stays in its frame, without scripts", async ({ 
     .getByRole("button", { name: "send" })
     .click({ timeout: 2000 })
     .catch(() => undefined);
+  const table = block.getByRole("table");
+  assert.equal(await table.getByRole("row").count(), 13);
+  assert.equal(await table.getByRole("columnheader").last().getAttribute("colspan"), "2");
+  assert.equal(await table.locator("xpath=//*[@onclick or @style]").count(), 0);
+  assert.match((await table.textContent()) ?? "", /whales U\+202E/);
+  const [inner, outer] = [await table.boundingBox(), await block.locator("div.html").boundingBox()];
+  assert.ok(inner && outer && outer.height > 100 && outer.height < inner.height + 80, "it is as high as what it shows");
+  await table.scrollIntoViewIfNeeded();
+  await panel.shot("table");
   const output = block.locator("pre.output").last();
   assert.match((await output.textContent()) ?? "", /after U\+202E<b>not bold<\/b>U\+200B<script>/);
   assert.match((await output.textContent()) ?? "", /\n100%$/);

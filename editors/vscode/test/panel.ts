@@ -160,6 +160,11 @@ export class Panel {
     );
   }
 
+  /** Have its page so many pixels wide: the side bar that it is in first cannot be narrower than 270, others can. */
+  async resize(width: number): Promise<void> {
+    await this.field.evaluate((_, pixels) => (document.body.style.width = `${pixels}px`), width);
+  }
+
   /** What the last answer of the model says. */
   get said(): Locator {
     return this.frame.locator(".message.assistant").last();

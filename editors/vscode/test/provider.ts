@@ -3,12 +3,13 @@ import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import { after } from "node:test";
 
-/** What it answers: words; then perhaps code, as a call of the tool. `hold`: it goes on for ever. */
+/** What it answers: words; then perhaps code, as a call of the tool. `hold`: it goes on for ever. `refuse`: nothing. */
 export interface Answer {
   text?: string;
   code?: string;
   language?: string;
   hold?: boolean;
+  refuse?: boolean;
   /** Milliseconds before each piece of the words. */
   pause?: number;
 }
@@ -62,6 +63,11 @@ export class Provider {
     for await (const part of request) parts.push(part as Buffer);
     this.requests.push(JSON.parse(Buffer.concat(parts).toString()) as never);
     const answer = this.answers.shift() ?? { text: "There is nothing more in the script." };
+    if (answer.refuse === true) {
+      response.writeHead(401, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: { message: "No such key.", code: "invalid_api_key" } }));
+      return;
+    }
     response.writeHead(200, { "content-type": "text/event-stream" });
     const send = (choices: unknown[], rest = {}) =>
       response.write(

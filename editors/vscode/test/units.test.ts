@@ -163,7 +163,6 @@ test("the stream is followed over gaps and replays", async () => {
       added: (item) => events.push(`+${item.id}`),
       changed: (item) => events.push(`~${item.id}`),
       dropped: (item) => events.push(`-${item.id}`),
-      stale: () => events.push("stale"),
       missed: (seq) => events.push(`missed ${seq}`),
       completed: () => events.push("complete"),
     });
@@ -181,6 +180,41 @@ test("the stream is followed over gaps and replays", async () => {
   assert.deepEqual(told.text, [["a", "one two", true]]);
 });
 
+test("an undo takes back the last turn, and not what stands beside the conversation", async () => {
+  const left = await page.evaluate(() => {
+    const nothing = () => undefined;
+    const listener = { added: nothing, changed: nothing, dropped: nothing, missed: nothing, completed: nothing };
+    const conversation = new parts.Conversation(listener);
+    const after: string[] = [];
+    let seq = 0;
+    const take = (type: string, rest: object) => {
+      const chunk = { role: "user" as const, type, ...rest };
+      seq += 1;
+      conversation.take({ sessionId: "s", turnId: "t", seq, nextSeq: seq + 1, chunks: [chunk], replay: true });
+      after.push(conversation.items.map(({ id }) => id).join(""));
+    };
+    const said = (id: string, rest: object = {}) => {
+      take("message", { id, start: true, ...rest });
+      take("message", { id, end: true });
+    };
+    said("a");
+    take("status", { content: "complete" });
+    said("b");
+    said("c");
+    take("command", { content: "magic", id: "mark" });
+    said("x", { parent: "mark" });
+    take("status", { content: "complete", parent: "mark" });
+    take("error", { id: "e", content: "It failed." });
+    take("status", { content: "complete" });
+    take("command", { content: "undo", id: "u" });
+    said("d");
+    take("command", { content: "undo", id: "v" });
+    take("command", { content: "undo", id: "w" });
+    return [...new Set(after)];
+  });
+  assert.deepEqual(left, ["a", "ab", "abc", "abcx", "abcxe", "ax", "axd", "x"]);
+});
+
 test("what the sandbox stopped is offered until it is allowed, at whatever block", async () => {
   const left = await page.evaluate(() => {
     const nothing = () => undefined;
@@ -189,7 +223,6 @@ test("what the sandbox stopped is offered until it is allowed, at whatever block
       added: nothing,
       changed: (item) => changed.push(item.id),
       dropped: nothing,
-      stale: nothing,
       missed: nothing,
       completed: nothing,
     });
@@ -198,9 +231,9 @@ test("what the sandbox stopped is offered until it is allowed, at whatever block
       return { role: "computer" as const, type: "command", format: "denied", id, parent: "code", content };
     };
     const chunks = [denied("a", ["/data", "/other"], false), denied("b", ["/data"], true)];
-    conversation.take({ sessionId: "s", turnId: "t", seq: 1, nextSeq: 3, chunks });
-    conversation.allow("/data");
-    conversation.allow(undefined);
+    const allowed = (paths: string[], network: boolean) => ({ ...denied("c", paths, network), format: "allowed" });
+    chunks.push(allowed(["/data"], false), allowed(["/data"], true));
+    conversation.take({ sessionId: "s", turnId: "t", seq: 1, nextSeq: 5, chunks });
     return { changed, denied: conversation.items.map((item) => item.denied) };
   });
   assert.deepEqual(left.denied, [

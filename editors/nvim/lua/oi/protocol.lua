@@ -211,10 +211,11 @@ M.version = 1
 
 ---@class oi.SessionOpen
 ---@field sessionId string The session.
+---@field messages? boolean Whether the messages are wanted; a client that has the session replayed from its beginning needs none.
 
 ---@class oi.SessionOpenResult
 ---@field info oi.SessionInfo What a list shows of it.
----@field messages oi.LmcMessage[] Every whole message so far.
+---@field messages oi.LmcMessage[] Every whole message so far; none where they are not wanted.
 ---@field nextSeq integer The number of the first chunk that `messages` does not hold.
 ---@field state oi.SessionState As in `oi/state`.
 

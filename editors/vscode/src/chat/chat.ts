@@ -109,13 +109,13 @@ export class Chat implements vscode.Disposable {
 
   private async read(id: string | undefined): Promise<SessionOpenResult> {
     try {
-      if (id !== undefined) return await this.server.send("oi.session.open", { sessionId: id });
+      if (id !== undefined) return await this.server.send("oi.session.open", { sessionId: id, messages: false });
     } catch (error) {
       // Nothing was said in it, so that it was not stored; or it was deleted.
       if (!(error instanceof Refused) || error.code !== ErrorCode.UNKNOWN_SESSION) throw error;
     }
     const { sessionId } = await this.server.send("oi.session.new", {});
-    return this.server.send("oi.session.open", { sessionId });
+    return this.server.send("oi.session.open", { sessionId, messages: false });
   }
 
   private become(state: SessionState | undefined): void {

@@ -176,7 +176,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       "base-uri 'none'",
       "form-action 'none'",
       "require-trusted-types-for 'script'",
-      "trusted-types oi-sandboxed-frame",
+      "trusted-types oi-inert-document",
     ].join("; ");
     return `<!DOCTYPE html>
 <html lang="en">

@@ -8,6 +8,8 @@ export interface App {
   sessionId: string;
   state: SessionState | undefined;
   trusted: boolean;
+  /** What runs had changed on disk that could still be compared and taken back when the session was shown. */
+  changeSets: Promise<Set<string>>;
   /** Say something to those who do not see the panel. */
   announce(words: string): void;
   /** Show a problem of the moment. */

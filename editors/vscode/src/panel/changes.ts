@@ -15,7 +15,7 @@ export class ChangesView implements Row {
 
   constructor(
     private readonly app: App,
-    item: Item,
+    private readonly item: Item,
   ) {
     this.change = item.change ?? { id: item.id, files: [], more: 0 };
   }
@@ -35,6 +35,15 @@ export class ChangesView implements Row {
       h("ul", {}, ...files.map((file) => this.fileItem(file))),
       this.said,
     );
+    if (this.item.replayed) void this.app.changeSets.then((kept) => kept.has(this.change.id) || this.retire());
+  }
+
+  /** Be text alone: what was there before is not kept any more, or this is another session. */
+  private retire(): void {
+    for (const each of this.element.querySelectorAll("button")) {
+      if (each.classList.contains("path")) each.disabled = true;
+      else each.remove();
+    }
   }
 
   private fileItem({ path, kind, what, added, removed }: Change["files"][number]): HTMLElement {

@@ -97,8 +97,7 @@ export class Composer {
     this.send.textContent = works ? "Queue" : "Send";
     this.model.textContent = state?.model ?? "choosing a model…";
     shown(this.model, state !== undefined);
-    const empty = this.app.conversation.items.length === 0;
-    shown(this.tour, state !== undefined && empty);
+    shown(this.tour, state !== undefined && this.app.conversation.isEmpty);
     this.usage.textContent = state === undefined ? "" : words(state.usage);
     const waiting = state?.queue ?? [];
     this.queue.replaceChildren(...waiting.map(({ text }) => h("li", { title: text }, `waits: ${text}`)));

@@ -9,12 +9,7 @@ export function deniedRow(app: App, item: Item): Row {
   const element = h("div", { class: "denied", role: "group", "aria-label": "Kept from it by the sandbox" });
   const allow = (path: string | undefined, ...what: (Node | string)[]) => {
     const of = path === undefined ? { network: true } : { path };
-    const found = button("", () =>
-      act(app, async () => {
-        await command("oi.sandbox.allow", { sessionId: app.sessionId, ...of });
-        app.conversation.allow(path);
-      }),
-    );
+    const found = button("", () => act(app, () => command("oi.sandbox.allow", { sessionId: app.sessionId, ...of })));
     found.append("Allow ", ...what, " in this session");
     return found;
   };

@@ -14,6 +14,7 @@ class Panel implements App {
   sessionId = "";
   state: SessionState | undefined;
   trusted = true;
+  changeSets = Promise.resolve(new Set<string>());
 
   private readonly transcript: Transcript;
   private readonly composer: Composer;
@@ -23,10 +24,12 @@ class Panel implements App {
 
   constructor() {
     this.conversation = new Conversation({
-      added: (item) => this.transcript.add(item),
+      added: (item) => {
+        this.transcript.add(item);
+        if (this.conversation.items.length === 1) this.composer.update();
+      },
       changed: (item) => this.transcript.change(item),
       dropped: (item) => this.transcript.drop(item),
-      stale: () => this.reread(),
       missed: (afterSeq) => act(this, () => command("oi.session.replay", { sessionId: this.sessionId, afterSeq })),
       completed: () => this.announce("The answer is complete."),
     });
@@ -99,26 +102,13 @@ class Panel implements App {
   private show(opened: SessionOpenResult): void {
     this.sessionId = opened.info.sessionId;
     this.state = opened.state;
-    this.conversation.load(opened);
-    this.transcript.load(opened);
-    this.become(opened.state);
-    // A message that is being written is not among the whole ones.
-    if (opened.state.state !== "idle") {
-      act(this, () => command("oi.session.replay", { sessionId: this.sessionId, afterSeq: opened.nextSeq - 1 }));
-    }
-    const { sessionId } = this;
-    void command("oi.changes.list", { sessionId }).then(
-      ({ changes }) => {
-        if (sessionId !== this.sessionId) return;
-        const runs = changes.filter((change) => change.reverts === undefined);
-        this.conversation.addChanges(runs).forEach((item) => this.transcript.add(item));
-      },
-      () => undefined, // What runs change is not followed here.
+    this.changeSets = command("oi.changes.list", { sessionId: this.sessionId }).then(
+      ({ changes }) => new Set(changes.map(({ changeId }) => changeId)),
+      () => new Set(), // What runs change is not followed here.
     );
-  }
-
-  private reread(): void {
-    act(this, async () => this.show(await command("oi.session.open", { sessionId: this.sessionId })));
+    this.conversation.begin(opened.nextSeq);
+    this.transcript.begin();
+    this.become(opened.state);
   }
 
   private become(state: SessionState | undefined): void {

@@ -7,6 +7,7 @@ import { Code } from "./code.js";
 import type { Item } from "./conversation.js";
 import { deniedRow } from "./denied.js";
 import { button, h, visible } from "./dom.js";
+import { htmlRow } from "./html.js";
 import { Markdown } from "./markdown.js";
 import { Output } from "./output.js";
 
@@ -99,37 +100,6 @@ export function pictureRow(item: Item): Row {
     element.replaceChildren(kind === undefined ? h("code", {}, ...visible(item.text)) : picture);
   };
   return { element, update };
-}
-
-/** HTML in a frame of its own: no script runs there, nothing is fetched, and it cannot reach this page. */
-function htmlRow(item: Item): Row {
-  const frame = h("iframe", { title: "HTML that the code made", class: "html" });
-  frame.setAttribute("sandbox", "");
-  const update = () => {
-    if (item.done && frame.getAttribute("srcdoc") === null) setDocument(frame, pageOf(item.text));
-  };
-  return { element: frame, update };
-}
-
-/** The page has a policy of its own beside that of this one, which it cannot loosen. */
-function pageOf(html: string): string {
-  const policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'";
-  const style = getComputedStyle(document.body);
-  const colours = `color:${style.color};font:${style.fontSize} ${style.fontFamily};margin:4px`;
-  const head = `<meta http-equiv="Content-Security-Policy" content="${policy}"><style>body{${colours.replace(/[<>]/g, "")}}</style>`;
-  return `<!DOCTYPE html><html><head>${head}</head><body>${html}</body></html>`;
-}
-
-interface TrustedTypes {
-  createPolicy(name: string, rules: { createHTML: (html: string) => string }): { createHTML(html: string): string };
-}
-
-/** The one place where HTML is taken as HTML: for a frame without scripts. */
-const trustedTypes = (window as { trustedTypes?: TrustedTypes }).trustedTypes;
-const sandboxed = trustedTypes?.createPolicy("oi-sandboxed-frame", { createHTML: (html) => html });
-
-function setDocument(frame: HTMLIFrameElement, html: string): void {
-  frame.srcdoc = sandboxed?.createHTML(html) ?? html;
 }
 
 function codeRow(item: Item): Row {

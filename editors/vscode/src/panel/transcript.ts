@@ -1,10 +1,9 @@
 // The conversation on the screen: a row for each message, drawn when it comes near what is seen.
-import type { SessionOpenResult } from "../protocol.js";
-import type { App, Row } from "./app.js";
+import { act, type App, type Row } from "./app.js";
 import { Block } from "./block.js";
-import { post } from "./bridge.js";
+import { command, post } from "./bridge.js";
 import type { Item } from "./conversation.js";
-import { button, h, visible } from "./dom.js";
+import { button, h, shown, visible } from "./dom.js";
 import { Markdown } from "./markdown.js";
 import { Pages } from "./pages.js";
 import { noteRow, pictureRow, reasoningRow } from "./results.js";
@@ -22,7 +21,11 @@ export class Transcript {
     "aria-label": "Conversation",
     tabIndex: 0,
   });
-  private readonly list = h("div", { class: "list" });
+  private readonly list = h("div");
+  private readonly goOn = button("Continue", () => this.continue(), {
+    class: "go-on",
+    title: "Ask the model to go on from here",
+  });
   private readonly pages = new Pages(this.list, PAGE);
   private readonly rows = new Map<string, Row>();
   private readonly dirty = new Set<Row>();
@@ -34,19 +37,19 @@ export class Transcript {
 
   constructor(private readonly app: App) {
     this.list.addEventListener("contentvisibilityautostatechange", (event) => this.see(event));
-    this.element.append(this.list);
+    this.element.append(h("div", { class: "list" }, this.list, this.goOn));
   }
 
-  /** Show the conversation from its beginning. */
-  load({ messages }: SessionOpenResult): void {
+  /** Show nothing yet of another conversation. */
+  begin(): void {
     this.rows.clear();
     this.dirty.clear();
     this.near.clear();
     this.pages.clear();
     // The end: from there it is measured.
     this.element.scrollTop = 0;
-    this.app.conversation.items.forEach((item) => this.add(item));
-    if (messages.length === 0) this.list.append((this.greeting = welcome()));
+    this.greeting = undefined;
+    if (this.app.conversation.isEmpty) this.list.append((this.greeting = welcome()));
   }
 
   add(item: Item): void {
@@ -64,6 +67,7 @@ export class Transcript {
     this.rows.set(item.id, row);
     this.pages.append(1, row.element);
     this.touch(row);
+    if (item.type === "error") this.refresh();
   }
 
   change(item: Item): void {
@@ -83,8 +87,10 @@ export class Transcript {
     this.pages.remove(row.element);
   }
 
-  /** The state has changed, which the last blocks show. */
+  /** The state has changed, which the last blocks show, and whether there is a turn to go on with that failed. */
   refresh(): void {
+    const failed = this.app.conversation.items.findLast(({ turn }) => turn !== undefined)?.type === "error";
+    shown(this.goOn, failed && this.app.state?.state === "idle");
     const blocks = [...this.rows.values()].filter((row) => row instanceof Block).slice(-3);
     blocks.forEach((row) => this.touch(row));
   }
@@ -95,8 +101,8 @@ export class Transcript {
     const item = proposal && this.app.conversation.proposed(proposal.id);
     const row = item && this.rows.get(item.id);
     if (!(row instanceof Block)) return false;
-    row.element.scrollIntoView({ block: "nearest" });
     row.update();
+    row.element.scrollIntoView({ block: "nearest" });
     row.focus();
     return true;
   }
@@ -110,6 +116,11 @@ export class Transcript {
       this.near.add(target);
       this.schedule();
     }
+  }
+
+  private continue(): void {
+    const { sessionId } = this.app;
+    act(this.app, () => command("oi.chat.send", { sessionId, content: "Continue." }));
   }
 
   private blockOf(item: Item): Block | undefined {
@@ -213,7 +224,7 @@ function assistantRow(item: Item): Row {
 }
 
 function errorRow(item: Item): Row {
-  const element = h("div", { class: "message error", role: "alert" });
+  const element = h("div", { class: "message error", role: item.replayed ? "note" : "alert" });
   return { element, update: () => element.replaceChildren(...visible(item.text)) };
 }
 
