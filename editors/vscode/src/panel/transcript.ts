@@ -21,7 +21,7 @@ export class Transcript {
     "aria-label": "Conversation",
     tabIndex: 0,
   });
-  private readonly list = h("div");
+  private readonly list = h("div", { class: "list" });
   private readonly goOn = button("Continue", () => this.continue(), {
     class: "go-on",
     title: "Ask the model to go on from here",
@@ -37,7 +37,7 @@ export class Transcript {
 
   constructor(private readonly app: App) {
     this.list.addEventListener("contentvisibilityautostatechange", (event) => this.see(event));
-    this.element.append(h("div", { class: "list" }, this.list, this.goOn));
+    this.element.append(h("div", {}, this.list, this.goOn));
   }
 
   /** Show nothing yet of another conversation. */
