@@ -101,7 +101,13 @@ export class Block implements Row {
     this.run.disabled = !this.app.trusted || this.deciding;
     shown(this.compare, this.code !== this.item.text);
     shown(this.again, stage === "over" && this.item.role !== "computer");
+    this.results.update();
     this.results.ask(stage === "running" ? this.app.state?.input : undefined);
+  }
+
+  /** Whether it is drawn though it is not in sight: it may ask for something. */
+  get goesOn(): boolean {
+    return this.stageNow() !== "over";
   }
 
   private stageNow(): Stage {

@@ -16,6 +16,7 @@ export class Results {
   /** The code as the person edited it. */
   edited: Item | undefined;
   private readonly rows = new Map<string, Row>();
+  private readonly dirty = new Set<Row>();
   private readonly question = h("div", { class: "question" });
   private asked = "";
 
@@ -34,7 +35,13 @@ export class Results {
       this.rows.set(item.id, row);
       this.question.before(row.element);
     }
-    row.update();
+    this.dirty.add(row);
+  }
+
+  /** Draw what is new. */
+  update(): void {
+    this.dirty.forEach((row) => row.update());
+    this.dirty.clear();
   }
 
   drop(item: Item): void {

@@ -153,7 +153,8 @@ export class Transcript {
     // The last ones first: they are what one looks at.
     for (const row of [...this.dirty].reverse()) {
       this.dirty.delete(row);
-      if (!this.near.has(row) && !(row instanceof Block)) continue;
+      const goesOn = row instanceof Block && row.goesOn;
+      if (!this.near.has(row) && !goesOn) continue;
       row.update();
       if (performance.now() > until) break;
     }
