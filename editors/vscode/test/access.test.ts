@@ -88,6 +88,7 @@ tried("what grows at the end is followed, unless one has scrolled up", async ({ 
     conversation.dispatchEvent(new Event("scroll"));
     await frames();
     const followed = left();
+    conversation.dispatchEvent(new WheelEvent("wheel", { deltaY: -300 }));
     conversation.scrollTop -= 300;
     await frames();
     grow(100);

@@ -9,6 +9,8 @@ import { noteRow, pictureRow, reasoningRow } from "./results.js";
 
 /** So near to the bottom, in pixels, new text is followed. */
 const NEAR = 40;
+/** Milliseconds after a key, a wheel or a pointer in which a scroll is the person's. */
+const BY_HAND = 500;
 /** Milliseconds of a frame that drawing may take; what is left is drawn in the next one. */
 const SLICE = 12;
 
@@ -33,16 +35,20 @@ export class Transcript {
   private scheduled = false;
   private pinned = true;
   private lastTop = 0;
+  private touched = -Infinity;
 
   constructor(private readonly app: App) {
     this.watch = new IntersectionObserver((seen) => this.see(seen), { root: this.element, rootMargin: "800px 0px" });
     this.element.addEventListener("scroll", () => {
       const { scrollHeight, scrollTop, clientHeight } = this.element;
-      // What has grown since is no reason to stay behind: somebody who wants to stay scrolls up.
-      const isUp = scrollTop < this.lastTop;
+      // What has grown or shrunk is no reason to stay behind: somebody who wants to stay scrolls up.
+      const isUp = scrollTop < this.lastTop && performance.now() - this.touched < BY_HAND;
       this.lastTop = scrollTop;
       this.pinned = scrollHeight - scrollTop - clientHeight < NEAR || (this.pinned && !isUp);
     });
+    for (const gesture of ["wheel", "touchmove", "pointerdown", "keydown"]) {
+      this.element.addEventListener(gesture, () => (this.touched = performance.now()), { passive: true });
+    }
     this.element.append(this.list, this.goOn);
     // Pictures have no size before they are there.
     const resized = new ResizeObserver(() => this.follow());
