@@ -18,12 +18,11 @@ from attrs import evolve
 
 from oi_engine.errors import MalformedStream
 from oi_engine.history.store import Opened
+from oi_engine.interruption import CUT_OFF, NOT_RUN, interrupted
 from oi_engine.messages import Chunk, Message, new_id, now
 from oi_engine.stream import Stream
 
 REOPENED = "This conversation was opened again, with new kernels: the variables of the runs above are gone."
-NOT_RUN = "The turn was cut off here; the code did not run."
-CUT_OFF = "Cut off in mid-run: how far it came is not known. Its variables are gone."
 
 
 def restore(stream: Stream, opened: Opened) -> None:
@@ -85,11 +84,6 @@ def cut_off(opened: Opened) -> Opened:
     error = Chunk("server", "error", content=interrupted(when), id=new_id("m"))
     told[len(messages) - 1] = (*told.get(len(messages) - 1, ()), error)
     return evolve(opened, messages=tuple(messages), told=told)
-
-
-def interrupted(when: str) -> str:
-    """Why a turn failed that was cut off."""
-    return f"Interrupted {when}: the server ended. What had come is kept; the variables of its kernels are gone."
 
 
 def needs_word(opened: Opened) -> bool:

@@ -29,7 +29,7 @@ from oi_engine.computer.runtime import (
     Text,
 )
 from oi_engine.errors import ComputerError, LanguageUnavailable, ModelError, OiError
-from oi_engine.history.restore import CUT_OFF, NOT_RUN, interrupted
+from oi_engine.interruption import CUT_OFF, NOT_RUN, interrupted
 from oi_engine.messages import Chunk, Content, Message, Recipient, new_id
 from oi_engine.models import model as models
 from oi_engine.models.conversation import Ask, Conversation

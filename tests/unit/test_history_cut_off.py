@@ -9,8 +9,9 @@ from attrs import evolve
 
 from oi_engine.errors import ModelError
 from oi_engine.history.recorder import Recorder
-from oi_engine.history.restore import CUT_OFF, NOT_RUN, chunks, cut_off
+from oi_engine.history.restore import chunks, cut_off
 from oi_engine.history.store import Conversation, Opened, Store
+from oi_engine.interruption import CUT_OFF, NOT_RUN
 from oi_engine.messages import Chunk, Message
 from oi_engine.stream import check_stream
 from oi_engine.transcript import Transcript, fold

@@ -55,6 +55,7 @@ LAYERS = {
     "oi_engine.paths": GROUND,
     "oi_engine.temporary": GROUND,
     "oi_engine.errors": GROUND,
+    "oi_engine.interruption": GROUND,
     "oi_engine.version": GROUND,
 }
 """A module is in the layer of the longest name here that it begins with; ``oi_engine`` itself stands for itself."""
