@@ -112,6 +112,9 @@ class Core:
     async def _apply(self, mode: Mode) -> Session:
         """The session, going by the settings of this moment."""
         settings = (await self.resolved()).settings
+        # The program's own Python, unless a setting names another: code finds the packages that the program has.
+        python = settings.computer.python or sys.executable
+        settings = evolve(settings, computer=evolve(settings.computer, python=python))
         session = self._session or self._open(settings)
         offered = self._offered
         told = [settings.custom_instructions, *(offered.system_messages() if offered else ())]
@@ -140,9 +143,7 @@ class Core:
         history = history_path(settings) if settings.conversation_history else None
         engine = Engine(settings, keys, history=history, worker=hub().worker(keys), languages=self._over)
         self._answering = Answering(engine, settings.llm, self._completions)
-        # The program's own Python, unless a setting names another: code finds the packages that the program has.
-        own = evolve(settings, computer=evolve(settings.computer, python=settings.computer.python or sys.executable))
-        session = engine.new_session(cwd=os.getcwd(), settings=own, answering=self._answering)
+        session = engine.new_session(cwd=os.getcwd(), settings=settings, answering=self._answering)
         session.preface = tuple  # what the model is told, the program says
         self._engine, self._session = engine, session
         self._forget = hub().close_at_exit(engine.close)

@@ -35,7 +35,9 @@ class Cleaner:
         self._raw = self._clean = ""
         if message.type in _BINARY and message.format != "path":
             return _bounded(message)
-        return evolve(message, content=_walk(message.content, self.secrets))
+        return evolve(
+            message, content=_walk(message.content, self.secrets), failure=_walk(message.failure, self.secrets)
+        )
 
     def growing(self, message: Message) -> Message:
         """A message that is being written; each call may come with more of it."""
@@ -48,7 +50,8 @@ class Cleaner:
         settled = _settled(fresh)
         self._clean += redact(fresh[:settled], self.secrets)
         self._raw += fresh[:settled]
-        return evolve(message, content=self._clean + redact(fresh[settled:], self.secrets))
+        content = self._clean + redact(fresh[settled:], self.secrets)
+        return evolve(message, content=content, failure=_walk(message.failure, self.secrets))
 
     def told(self, chunk: Chunk) -> Chunk:
         """What is told of a message."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 HELD = 0.3
 """Seconds after which output whose line has not ended is written all the same."""
+_WORDS = ("unasked", "denied")
+"""What a document shows of what programs are told of blocks, by the formats of the chunks."""
 
 
 @define(eq=False)
@@ -51,7 +53,7 @@ class Answers:
 
     ``on_over`` is called with a turn's spot when all of it is in the document, ``on_block`` when all of a block is that
     waits for the person: only then can they take it for what it is. ``on_word`` is called with the id of a block and
-    what the stream has of it for programs, when all before that is in the document.
+    what the stream has of it for programs (``_WORDS``), when all before that is in the document.
     """
 
     writer: DocumentWriter
@@ -171,7 +173,7 @@ class Answers:
         block = spot.renderer.blocks.get(chunk.parent or "", "")
         if chunk.type == "confirmation":
             self._when_written(lambda: self._known(self.proposals, chunk.id, block))
-        elif chunk.type == "command" and block:
+        elif chunk.type == "command" and chunk.format in _WORDS and block:
             self._when_written(lambda: self.on_word(block, chunk))
         if chunk.type == "console" and self._held is None and not self.holds_lines:
             self._held = asyncio.get_running_loop().call_later(HELD, self._write_held, spot)

@@ -41,5 +41,5 @@ def test_each_leads_to_a_setting_of_the_engine_that_takes_its_values() -> None:
 def test_no_other_setting_is_read() -> None:
     sources = [path.read_text(encoding="utf-8") for path in (EXTENSION / "src").rglob("*.ts")]
     sections = {name for source in sources for name in re.findall(r"getConfiguration\(([^)]*)\)", source)}
-    assert sections == {"SECTION", ""}
+    assert sections == {"SECTION", "", '"editor"'}, "ours, the theme's, and whether a screen reader is used"
     assert sum(source.count("getConfiguration()") for source in sources) == 1, "the colours of the theme"
