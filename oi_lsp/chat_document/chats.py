@@ -40,6 +40,7 @@ class Chats:
         self._sessions: dict[str, Session] = {}
         self._arrivals: dict[str, asyncio.Event] = {}
         self._making = asyncio.Lock()
+        self._asked = 0
         editor.documents.on_open(self._opened)
         editor.documents.on_save(self._saved)
         editor.documents.on_close(self._closed)
@@ -95,7 +96,13 @@ class Chats:
         return self._chats[uri]
 
     def near(self, uri: str) -> DocumentChat | None:
-        """The chat document for what is asked in a file: the one of its workspace folder that was used last."""
+        """The chat document for what is asked in a file: the one of its workspace folder that was used last.
+
+        ``None`` also while somebody waits in ``beside``: what is asked then comes after what they ask, by ``beside``.
+        """
+        return None if self._asked else self._near(uri)
+
+    def _near(self, uri: str) -> DocumentChat | None:
         folder = self._folder_of(uri)
         for chat in sorted(self._chats.values(), key=lambda chat: chat.used, reverse=True):
             if is_inside(path_of(chat.document.uri) or folder, folder):
@@ -106,15 +113,15 @@ class Chats:
         """The same, or a new one where there is none. Raises ``OiError`` where none can be made."""
         from oi_engine.errors import OiError
 
-        async with self._making:  # who asks meanwhile gets the one that is being made
-            if (near := self.near(uri)) is not None:
-                return near
-            folder = self._folder_of(uri)
-            try:
-                return await self.show(await self.make(folder))
-            except OSError as error:
-                problem = f"No chat document can be written into {folder}: {error.strerror or error}."
-                raise OiError(problem, f"Open one from elsewhere, a file that ends in {SUFFIX}.") from None
+        self._asked += 1
+        try:
+            async with self._making:  # who asks meanwhile gets the one that is being made
+                return self._near(uri) or await self.show(await self.make(self._folder_of(uri)))
+        except OSError as error:
+            problem = f"No chat document can be written into {self._folder_of(uri)}: {error.strerror or error}."
+            raise OiError(problem, f"Open one from elsewhere, a file that ends in {SUFFIX}.") from None
+        finally:
+            self._asked -= 1
 
     def _folder_of(self, uri: str) -> str:
         path = path_of(uri) or ""
