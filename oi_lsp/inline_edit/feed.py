@@ -21,11 +21,13 @@ class EditFeed:
         self._told: object = None
         self._wake = wake
         self._due = False
+        self._changed = False
         # The command that begins the edit is answered first.
         self._paced = Paced(PACE, self._ring, late=True)
 
     def news(self) -> None:
-        """The edit has changed."""
+        """The edit has changed; also where it is soon as it was, for the client has seen the text change meanwhile."""
+        self._changed = self._changed or _told_by(state_of(self._edit)) != self._told
         self._paced.ask()
 
     @property
@@ -38,7 +40,9 @@ class EditFeed:
         self._due = False
         state = state_of(self._edit)
         told, self._told = self._told, _told_by(state)
-        return (), None if told == self._told else state
+        is_new = self._changed or told != self._told
+        self._changed = False
+        return (), state if is_new else None
 
     def close(self) -> None:
         """Follow it no longer."""

@@ -33,6 +33,7 @@ const toast = (words: string) => panel.page.locator(".notification-toast", { has
 async function decline(offer: Locator): Promise<void> {
   await offer.hover();
   await offer.locator(".codicon-notifications-clear").click();
+  await offer.waitFor({ state: "hidden" });
 }
 
 tried("nothing is installed where one does not say so, and one is asked again", async ({ frame }) => {
@@ -42,6 +43,7 @@ tried("nothing is installed where one does not say so, and one is asked again", 
   assert.ok(!fs.existsSync(own));
   await frame.getByRole("button", { name: "Start again" }).click();
   await decline(toast("needs its server"));
+  await frame.locator("#banner", { hasText: "The server is not installed." }).waitFor();
 });
 
 tried("where an update is declined, the server that is there goes on", async ({ frame }) => {

@@ -81,10 +81,14 @@ export class Server implements vscode.Disposable {
 
   /** Start the server where it does not run. Rejects where it cannot be had. */
   async start(): Promise<LanguageClient> {
-    this.starting ??= this.launch().catch((error: unknown) => {
-      this.starting = undefined;
-      throw error;
-    });
+    if (this.starting === undefined) {
+      const starting = this.launch();
+      this.starting = starting;
+      // Another one may have begun meanwhile.
+      starting.catch(() => {
+        if (this.starting === starting) this.starting = undefined;
+      });
+    }
     return this.starting;
   }
 
