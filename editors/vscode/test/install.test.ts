@@ -28,21 +28,34 @@ const own = path.join(panel.workbench.data, "User", "globalStorage", "oi-lsp.oi-
 /** What an earlier version of the extension has made. */
 const old = path.join(own, "of-an-earlier-version");
 
-const toast = (words: string) => panel.page.locator(".notification-toast", { hasText: words });
+/** A notice of VS Code's. It pops up, but one that comes right after another was closed may only be listed. */
+async function notice(words: string): Promise<Locator> {
+  const found = panel.page.locator(".notification-list-item", { hasText: words }).first();
+  for (const end = Date.now() + TIME; ;) {
+    try {
+      await found.waitFor({ timeout: 3000 });
+      return found;
+    } catch (error) {
+      if (Date.now() > end) throw error;
+      await panel.command("Notifications: Show Notifications");
+    }
+  }
+}
 
-async function decline(offer: Locator): Promise<void> {
+async function decline(words: string): Promise<void> {
+  const offer = await notice(words);
   await offer.hover();
   await offer.locator(".codicon-notifications-clear").click();
   await offer.waitFor({ state: "hidden" });
 }
 
 tried("nothing is installed where one does not say so, and one is asked again", async ({ frame }) => {
-  await toast("needs its server").getByRole("button", { name: "Install" }).waitFor();
-  await decline(toast("needs its server"));
+  await (await notice("needs its server")).getByRole("button", { name: "Install" }).waitFor();
+  await decline("needs its server");
   await frame.locator("#banner", { hasText: "The server is not installed." }).waitFor();
   assert.ok(!fs.existsSync(own));
   await frame.getByRole("button", { name: "Start again" }).click();
-  await decline(toast("needs its server"));
+  await decline("needs its server");
   await frame.locator("#banner", { hasText: "The server is not installed." }).waitFor();
 });
 
@@ -50,16 +63,16 @@ tried("where an update is declined, the server that is there goes on", async ({ 
   environment(old, true);
   fs.writeFileSync(path.join(old, ".made-of"), "oi_lsp-0.0.1-py3-none-any.whl");
   await frame.getByRole("button", { name: "Start again" }).click();
-  await toast("is of another version").getByRole("button", { name: "Update" }).waitFor();
-  await decline(toast("is of another version"));
+  await (await notice("is of another version")).getByRole("button", { name: "Update" }).waitFor();
+  await decline("is of another version");
   await frame.locator(".model", { hasText: /^tour$/ }).waitFor();
   assert.ok(panel.log.includes(`Starting ${old}/bin/oi-lsp (the extension's own environment)`));
 });
 
 tried("it is brought up to date when one says so, with progress", async ({ frame, workbench }) => {
   await panel.command("Open Interpreter: Restart the Server");
-  await toast("is of another version").getByRole("button", { name: "Update" }).click();
-  await toast("installing what the server needs").waitFor();
+  await (await notice("is of another version")).getByRole("button", { name: "Update" }).click();
+  await notice("installing what the server needs");
   await panel.shot("install");
   const starts = () => [...panel.log.matchAll(/Starting (\S+)\/bin\/oi-lsp/g)].map(([, folder = ""]) => folder);
   await until(() => starts().length === 2, "the new one is started", INSTALL_TIME);
