@@ -143,6 +143,8 @@ class Run:
         if chunk.type == "confirmation" and self._shown is not None and self.mode.stream:
             # Not before the screen is at rest: the caller may want to ask there.
             self._held = documented(chunk.to_dict())
+        # That a block runs the documented stream tells by `active_line`; the other words for programs come where it has
+        # nothing to say the same with.
         elif chunk.role not in ("user", "server") and chunk.format != "run":
             self._release()
             self._sink(documented(chunk.to_dict()))

@@ -33,6 +33,14 @@ def runs(gate: Gate, cell: Cell) -> bool:
     return gate.allowed(gate.propose(cell))
 
 
+def on_the_path(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a program, in a folder of its own that comes first on the path."""
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+
+
 def test_by_default_everything_is_asked_about() -> None:
     assert not runs(gate(), LS)
     assert gate().propose(LS).findings == ()
@@ -131,12 +139,8 @@ def test_after_an_alias_no_rule_holds_until_the_shell_is_fresh() -> None:
 
 
 def test_a_program_of_the_workspace_is_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = tmp_path / "bin" / "tool"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
+    on_the_path(tmp_path / "bin" / "tool", monkeypatch)
     allowing = gate(policy=PolicySettings(allow=("tool",)))
-    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
     assert not runs(allowing, Cell("s-1", "shell", "tool", str(tmp_path)))
     elsewhere = str(tmp_path / "elsewhere")
     assert runs(allowing, Cell("s-1", "shell", "tool", elsewhere))
@@ -146,11 +150,7 @@ def test_a_program_of_the_workspace_is_asked_about(tmp_path: Path, monkeypatch: 
 
 
 def test_nor_is_a_shell_of_the_workspace_started_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shell = tmp_path / "bin" / "bash"
-    shell.parent.mkdir()
-    shell.write_text("#!/bin/sh\n")
-    shell.chmod(0o755)
-    monkeypatch.setenv("PATH", str(shell.parent), prepend=os.pathsep)
+    on_the_path(tmp_path / "bin" / "bash", monkeypatch)
     allowing = gate(policy=PolicySettings(allow=("ls",)))
     assert not runs(allowing, Cell("s-1", "shell", "ls", str(tmp_path)))
     assert runs(allowing, Cell("s-1", "shell", "ls", str(tmp_path / "elsewhere")))
@@ -313,11 +313,7 @@ def test_a_cell_of_python_is_kept_without_what_ipython_runs(tmp_path: Path, code
 
 
 def test_a_program_of_the_workspace_is_such_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = tmp_path / "bin" / "tool"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    on_the_path(tmp_path / "bin" / "tool", monkeypatch)
     kept = KeptApprovals(tmp_path / "a.json")
     kept.keep(Cell("s", "shell", "tool", str(tmp_path / "elsewhere")))
     with pytest.raises(OiError, match="tool runs"):

@@ -453,17 +453,15 @@ class FailingRuntime(TinyRuntime):
         yield Finished("error", "ZeroDivisionError")
 
 
-async def test_lines_and_the_place_of_a_failure_are_in_the_stream_and_not_in_the_messages() -> None:
+async def test_lines_are_in_the_stream_alone_and_the_place_of_a_failure_is_kept_with_its_message() -> None:
     session = Session(ScriptedModel(), lambda language, cwd: FailingRuntime([]))
     chunks: list[Chunk] = []
     session.stream.subscribe(lambda entry: chunks.append(entry.chunk))
     session.run("python", "1\nprint('two')\n1/0")
     await session.idle()
     await session.close()
-    assert [(c.type, c.content, c.line) for c in chunks if c.line is not None] == [
-        ("console", "two\n", 2),
-        ("image", "aW1hZ2U=", 2),
-    ]
+    at_lines = [(c.type, c.content, c.line) for c in chunks if c.line is not None]
+    assert at_lines == [("console", "two\n", 2), ("image", "aW1hZ2U=", 2)]
     (failed,) = [chunk.to_dict() for chunk in chunks if chunk.failure is not None]
     place = {"line": 3, "column": 0, "end_line": 3, "end_column": 3}
     assert failed["failure"] == {**place, "name": "ZeroDivisionError", "message": "division by zero"}
@@ -472,8 +470,8 @@ async def test_lines_and_the_place_of_a_failure_are_in_the_stream_and_not_in_the
     check_stream(chunks)
     assert fold(chunks) == session.messages
     assert [m.text for m in session.messages if m.type == "console"] == ["two\n", "Traceback\n"]
-    folded = [entry.chunk for entry in session.stream.entries_after(0)]
-    assert fold(folded) == session.messages
+    assert [m.failure for m in session.messages if m.failure is not None] == [failed["failure"]]
+    assert fold([entry.chunk for entry in session.stream.entries_after(0)]) == session.messages
 
 
 class TableRuntime(TinyRuntime):
